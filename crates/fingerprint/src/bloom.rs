@@ -94,7 +94,7 @@ fn places(fingerprint: &Fingerprint, probes: u32, words: usize) -> impl Iterator
     let bits = words as u128 * 64;
     (0..u64::from(probes)).map(move |i| {
         let hash = first.wrapping_add(step.wrapping_mul(i));
-        (u128::from(hash) * bits >> 64) as usize
+        ((u128::from(hash) * bits) >> 64) as usize
     })
 }
 

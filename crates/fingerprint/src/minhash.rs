@@ -51,7 +51,7 @@ impl MinHash {
         }
         let mut minima = vec![u64::MAX; places];
         for &hash in features {
-            let place = (u128::from(hash) * places as u128 >> 64) as usize;
+            let place = ((u128::from(hash) * places as u128) >> 64) as usize;
             // The product's lower half is what is left of the hash once the place is taken out. It is below
             // u64::MAX unless the hash itself is, and then the place is the last one and stays empty at worst.
             let rest = hash.wrapping_mul(places as u64);
@@ -102,7 +102,7 @@ fn donor(place: usize, filled: &[bool]) -> usize {
     }
     let walk = (0u64..).map(|step| {
         let key = [place as u64, step].map(u64::to_le_bytes).concat();
-        (u128::from(xxh3_64_with_seed(&key, DONOR_SEED)) * filled.len() as u128 >> 64) as usize
+        ((u128::from(xxh3_64_with_seed(&key, DONOR_SEED)) * filled.len() as u128) >> 64) as usize
     });
     walk.take(64 * filled.len())
         .find(|&candidate| filled[candidate])
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn bands_meet_where_they_should() {
         let banding = Banding { bands: 16, rows: 8 };
-        assert!((banding.threshold() - 0.7071).abs() < 0.001);
+        assert!((banding.threshold() - std::f64::consts::FRAC_1_SQRT_2).abs() < 0.001);
         let a = MinHash::new(&set(0..1000), banding.places()).unwrap().band_keys(banding);
         let near = MinHash::new(&set(30..1000), banding.places()).unwrap().band_keys(banding);
         let far = MinHash::new(&set(5000..6000), banding.places()).unwrap().band_keys(banding);

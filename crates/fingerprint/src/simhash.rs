@@ -164,10 +164,10 @@ pub fn simhash<F>(
     hash: impl Fn(&F, &mut [u64]),
 ) -> Fingerprint {
     match width {
-        ..=64 => simhash_words::<1, F>(features, width, tie, weight, hash),
-        ..=128 => simhash_words::<2, F>(features, width, tie, weight, hash),
-        ..=256 => simhash_words::<4, F>(features, width, tie, weight, hash),
-        ..=512 => simhash_words::<8, F>(features, width, tie, weight, hash),
+        0..=64 => simhash_words::<1, F>(features, width, tie, weight, hash),
+        65..=128 => simhash_words::<2, F>(features, width, tie, weight, hash),
+        129..=256 => simhash_words::<4, F>(features, width, tie, weight, hash),
+        257..=512 => simhash_words::<8, F>(features, width, tie, weight, hash),
         _ => simhash_words::<16, F>(features, width, tie, weight, hash),
     }
 }

@@ -1,6 +1,8 @@
 //! Every hash against published values, against the shared vectors, and against values of our own that must never
 //! change. The code reads bytes in a fixed order, so the same holds on big-endian machines.
 
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 use leitong_fingerprint::hash::{Algorithm, Units, hashlittle, hashlittle2, murmur3_x64_128, murmur64a};
 use serde_json::Value;
 use std::path::PathBuf;

@@ -41,6 +41,7 @@ fn step<T: std::ops::BitXor<Output = T>>(hash: T, unit: T, order: Order, multipl
 }
 
 /// The prime `2^shift + low`.
+#[derive(Clone, Copy)]
 struct Prime {
     shift: u32,
     low: u64,
@@ -68,7 +69,7 @@ fn wide<const W: usize>(
 
 impl Prime {
     /// `x * (2^shift + low)` modulo the width of `x`.
-    fn multiply<const W: usize>(&self, x: &[u64; W]) -> [u64; W] {
+    fn multiply<const W: usize>(self, x: &[u64; W]) -> [u64; W] {
         let (whole, part) = ((self.shift / 64) as usize, self.shift % 64);
         let mut product = [0; W];
         let mut carry = 0u128;

@@ -1,0 +1,155 @@
+//! Two texts side by side: every signal, the shared passages and a verdict with its reason.
+
+use crate::align::{Alignment, align};
+use crate::fingerprinter::Fingerprinter;
+use crate::prepared::Prepared;
+use crate::units::{Units, units};
+use crate::value::Value;
+use crate::verdict::{Judgement, judge};
+use leitong_fingerprint::Fingerprint;
+use leitong_fingerprint::distance::{Overlap, cosine};
+use leitong_text::span::{CodePoints, Span};
+use std::ops::Range;
+
+/// A value of either text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Both<T> {
+    /// The first text's.
+    pub a: T,
+    /// The second text's.
+    pub b: T,
+}
+
+/// A passage that both texts have, in code points of the texts as they came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedPassage {
+    /// Where it stands in the first.
+    pub a: Range<usize>,
+    /// Where it stands in the second.
+    pub b: Range<usize>,
+    /// Units that are equal.
+    pub matched: usize,
+    /// Units that differ.
+    pub differing: usize,
+}
+
+/// Everything that can be said of two texts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The verdict and its reason.
+    pub judgement: Judgement,
+    /// SimHash, where there is enough evidence.
+    pub simhash: Both<Option<Fingerprint>>,
+    /// Bits in which they differ.
+    pub distance: Option<u32>,
+    /// Shingles: members and shared ones.
+    pub shingles: Overlap,
+    /// Jaccard as MinHash estimates it.
+    pub minhash: Option<f64>,
+    /// Winnowing marks: distinct ones and shared ones.
+    pub marks: Overlap,
+    /// Cosine of the weighted words.
+    pub cosine: f64,
+    /// Keyword fingerprints.
+    pub keywords: Both<Option<Fingerprint>>,
+    /// Sentence feature codes: the share of places that are equal.
+    pub sentence_code: f64,
+    /// The shared passages.
+    pub passages: Vec<SharedPassage>,
+    /// The share of the first text's units in passages, and of the second's.
+    pub covered: Both<f64>,
+    /// Letters and digits of each text.
+    pub letters: Both<usize>,
+}
+
+impl Comparison {
+    /// The larger of the two shares: how much of one text the other holds.
+    #[must_use]
+    pub fn containment(&self) -> f64 {
+        self.shingles.a_in_b().max(self.shingles.b_in_a())
+    }
+}
+
+impl Fingerprinter {
+    /// Compares two documents that were prepared with this recipe.
+    #[must_use]
+    pub fn compare(&self, a: &Prepared<'_>, b: &Prepared<'_>) -> Comparison {
+        let simhash = Both { a: self.bits_of(a), b: self.bits_of(b) };
+        let distance = simhash.a.as_ref().zip(simhash.b.as_ref()).and_then(|(x, y)| x.distance(y).ok());
+        let minhash = self.minhash_signature(a).zip(self.minhash_signature(b)).map(|(x, y)| x.similarity(&y));
+        let (units_a, units_b) = (units(&a.normalized().text), units(&b.normalized().text));
+        let alignment = align(&units_a.units, &units_b.units);
+        let share = |count: usize| alignment.matched() as f64 / count.max(1) as f64;
+        Comparison {
+            judgement: judge(&units_a.units, &units_b.units, &alignment),
+            shingles: self.shingle_set(a).overlap(&self.shingle_set(b)),
+            marks: Overlap::of_sorted(&self.mark_hashes(a), &self.mark_hashes(b)),
+            cosine: self.cosine(a, b),
+            keywords: Both { a: self.keyword_bits(a), b: self.keyword_bits(b) },
+            sentence_code: same_places(&self.code(a), &self.code(b)),
+            passages: passages(a, b, &units_a, &units_b, &alignment),
+            covered: Both { a: share(units_a.units.len()), b: share(units_b.units.len()) },
+            letters: Both { a: a.letters().text.chars().count(), b: b.letters().text.chars().count() },
+            simhash,
+            distance,
+            minhash,
+        }
+    }
+
+    fn bits_of(&self, document: &Prepared<'_>) -> Option<Fingerprint> {
+        as_bits(self.simhash(document).value)
+    }
+
+    fn keyword_bits(&self, document: &Prepared<'_>) -> Option<Fingerprint> {
+        as_bits(self.fingerprint(crate::Kind::Keywords, document).ok()?.value)
+    }
+
+    fn mark_hashes(&self, document: &Prepared<'_>) -> Vec<u64> {
+        let mut hashes: Vec<u64> = self.marks(document).iter().map(|mark| mark.hash).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        hashes
+    }
+
+    fn cosine(&self, a: &Prepared<'_>, b: &Prepared<'_>) -> f64 {
+        let (tokens_a, tokens_b) = (a.tokens(), b.tokens());
+        let (terms_a, terms_b) = (self.keyword_terms(&tokens_a), self.keyword_terms(&tokens_b));
+        let vector = |terms: &[leitong_fingerprint::weight::Term<'_>]| -> Vec<(String, u64)> {
+            terms.iter().map(|term| (term.text.to_owned(), term.weight)).collect()
+        };
+        cosine(&vector(&terms_a), &vector(&terms_b))
+    }
+}
+
+fn as_bits(value: Option<Value>) -> Option<Fingerprint> {
+    match value {
+        Some(Value::Bits(bits)) => Some(bits),
+        Some(Value::Several(several)) => several.into_iter().flatten().next(),
+        _ => None,
+    }
+}
+
+/// The share of equal characters, place by place, of the longer code.
+fn same_places(a: &str, b: &str) -> f64 {
+    let longer = a.chars().count().max(b.chars().count());
+    let same = a.chars().zip(b.chars()).filter(|(x, y)| x == y).count();
+    if longer == 0 { 0.0 } else { same as f64 / longer as f64 }
+}
+
+/// Passages of units as code points of the originals.
+fn passages(a: &Prepared<'_>, b: &Prepared<'_>, ua: &Units, ub: &Units, alignment: &Alignment) -> Vec<SharedPassage> {
+    let place = |document: &Prepared<'_>, units: &Units, range: &Range<usize>| {
+        let derived = Span { start: units.spans[range.start].start, end: units.spans[range.end - 1].end };
+        let source = document.normalized().map.to_source(derived);
+        let text = document.plain_text();
+        let mut points = CodePoints::new(&text);
+        points.at(source.start as usize)..points.at(source.end as usize)
+    };
+    let found = alignment.passages.iter().map(|passage| SharedPassage {
+        a: place(a, ua, &passage.a),
+        b: place(b, ub, &passage.b),
+        matched: passage.matched,
+        differing: passage.differing,
+    });
+    found.collect()
+}

@@ -1,7 +1,7 @@
 //! Alignment: which passages two texts share, with edits inside them.
 //!
 //! Input: two sequences of units. Output: passages, one to one: no unit is in two of them. Every run of
-//! [`SEED`] equal units can start a passage; it grows both ways over equal units and jumps over differences of up
+//! [`seed`] equal units can start a passage; it grows both ways over equal units and jumps over differences of up
 //! to [`GAP`] units a side where [`AGREE`] units agree again behind them. Long seeds are taken first, so that a
 //! common phrase does not tear a long copy apart.
 
@@ -10,8 +10,12 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::ops::Range;
 
-/// Equal units that start a passage.
-pub const SEED: usize = 6;
+/// Equal units that start a passage in texts of this many units: six, fewer where the shorter text has hardly more.
+#[must_use]
+pub fn seed(shorter: usize) -> usize {
+    (shorter / 4).clamp(2, 6)
+}
+
 /// Longest difference inside a passage, in units a side.
 pub const GAP: usize = 8;
 /// Units that must agree behind a difference.
@@ -56,11 +60,11 @@ impl Alignment {
 /// Aligns two sequences.
 #[must_use]
 pub fn align(a: &[Unit], b: &[Unit]) -> Alignment {
+    let seed = seed(a.len().min(b.len()));
     let mut work = Work { a, b, partner_a: vec![None; a.len()], partner_b: vec![None; b.len()] };
     let mut passages = Vec::new();
-    for (at_a, at_b) in seeds(a, b) {
-        // A seed whose start was taken may have a free rest, which is a seed of its own in the list.
-        if work.free(at_a, at_b) && work.seed_is_free(at_a, at_b) {
+    for (at_a, at_b) in seeds(a, b, seed) {
+        if (0..seed).all(|i| work.free(at_a + i, at_b + i)) {
             passages.push(work.grow(at_a, at_b));
         }
     }
@@ -68,19 +72,19 @@ pub fn align(a: &[Unit], b: &[Unit]) -> Alignment {
     Alignment { passages, partners: work.partner_a }
 }
 
-/// Starts of maximal equal runs of at least [`SEED`] units, longest first, then in reading order.
-fn seeds(a: &[Unit], b: &[Unit]) -> Vec<(usize, usize)> {
+/// Starts of maximal equal runs of at least `seed` units, longest first, then in reading order.
+fn seeds(a: &[Unit], b: &[Unit], seed: usize) -> Vec<(usize, usize)> {
     // Only looked up, never walked, so the order of the table cannot show; fixed seeds all the same.
     let mut places: HashMap<&[Unit], Vec<u32>, BuildHasherDefault<UnitHasher>> = HashMap::default();
-    for (at, seed) in b.windows(SEED).enumerate() {
-        let list = places.entry(seed).or_default();
+    for (at, window) in b.windows(seed).enumerate() {
+        let list = places.entry(window).or_default();
         if list.len() < PLACES {
             list.push(at as u32);
         }
     }
     let mut found: Vec<(usize, usize, usize)> = Vec::new();
-    for (at_a, seed) in a.windows(SEED).enumerate() {
-        for &at_b in places.get(seed).map_or(&[][..], Vec::as_slice) {
+    for (at_a, window) in a.windows(seed).enumerate() {
+        for &at_b in places.get(window).map_or(&[][..], Vec::as_slice) {
             let at_b = at_b as usize;
             let inside_a_longer_run = at_a > 0 && at_b > 0 && a[at_a - 1] == b[at_b - 1];
             if !inside_a_longer_run {
@@ -93,7 +97,7 @@ fn seeds(a: &[Unit], b: &[Unit]) -> Vec<(usize, usize)> {
     found.sort_by(|x, y| y.0.cmp(&x.0).then(x.1.cmp(&y.1)).then(x.2.cmp(&y.2)));
     // A long run that overlaps a taken passage still has free parts: offer its later seeds too, after all others.
     let later = found.iter().flat_map(|&(length, at_a, at_b)| {
-        (SEED..=length.saturating_sub(SEED)).step_by(SEED).map(move |skip| (at_a + skip, at_b + skip))
+        (seed..=length.saturating_sub(seed)).step_by(seed).map(move |skip| (at_a + skip, at_b + skip))
     });
     let first = found.iter().map(|&(_, at_a, at_b)| (at_a, at_b));
     first.chain(later).collect()
@@ -109,10 +113,6 @@ struct Work<'s> {
 impl Work<'_> {
     fn free(&self, at_a: usize, at_b: usize) -> bool {
         self.partner_a[at_a].is_none() && self.partner_b[at_b].is_none()
-    }
-
-    fn seed_is_free(&self, at_a: usize, at_b: usize) -> bool {
-        (0..SEED).all(|i| self.free(at_a + i, at_b + i))
     }
 
     fn pair(&mut self, at_a: usize, at_b: usize) {
@@ -134,9 +134,15 @@ impl Work<'_> {
                 passage.b.end += 1;
                 passage.matched += 1;
             }
-            let (rest_a, rest_b) = (self.free_run_after(&passage.a, &self.partner_a), self.free_run_after(&passage.b, &self.partner_b));
+            let (rest_a, rest_b) = (
+                self.free_run_after(&passage.a, &self.partner_a),
+                self.free_run_after(&passage.b, &self.partner_b),
+            );
             let (rest_a, rest_b) = (&self.a[passage.a.end..rest_a], &self.b[passage.b.end..rest_b]);
-            let Some((skip_a, skip_b)) = jump(rest_a.len(), rest_b.len(), |i, j| rest_a[i] == rest_b[j]) else { break };
+            let Some((skip_a, skip_b)) = jump(rest_a.len(), rest_b.len(), |i, j| rest_a[i] == rest_b[j])
+            else {
+                break;
+            };
             passage.a.end += skip_a;
             passage.b.end += skip_b;
             passage.differing += skip_a.max(skip_b);
@@ -153,7 +159,10 @@ impl Work<'_> {
                 self.pair(passage.a.start, passage.b.start);
                 passage.matched += 1;
             }
-            let (from_a, from_b) = (self.free_run_before(&passage.a, &self.partner_a), self.free_run_before(&passage.b, &self.partner_b));
+            let (from_a, from_b) = (
+                self.free_run_before(&passage.a, &self.partner_a),
+                self.free_run_before(&passage.b, &self.partner_b),
+            );
             let (rest_a, rest_b) = (&self.a[from_a..passage.a.start], &self.b[from_b..passage.b.start]);
             let (last_a, last_b) = (rest_a.len(), rest_b.len());
             let Some((skip_a, skip_b)) =
@@ -189,7 +198,9 @@ fn jump(len_a: usize, len_b: usize, equal: impl Fn(usize, usize) -> bool) -> Opt
         let skips = total.saturating_sub(GAP)..=total.min(GAP);
         let fits = skips.filter(|&skip_a| {
             let skip_b = total - skip_a;
-            skip_a + AGREE <= len_a && skip_b + AGREE <= len_b && (0..AGREE).all(|i| equal(skip_a + i, skip_b + i))
+            skip_a + AGREE <= len_a
+                && skip_b + AGREE <= len_b
+                && (0..AGREE).all(|i| equal(skip_a + i, skip_b + i))
         });
         fits.min_by_key(|&skip_a| skip_a.abs_diff(total - skip_a)).map(|skip_a| (skip_a, total - skip_a))
     })
@@ -274,14 +285,14 @@ mod tests {
             }
             prop_assert_eq!(found.matched(), taken.iter().filter(|t| **t).count());
             for passage in &found.passages {
-                prop_assert!(passage.matched >= SEED && passage.a.len() >= passage.matched);
+                prop_assert!(passage.matched >= 2 && passage.a.len() >= passage.matched);
             }
         }
 
         #[test]
         fn a_text_is_wholly_its_own(a in "[ab雷同]{6,60}") {
             let units = units(&a).units;
-            if units.len() >= SEED {
+            if units.len() >= 2 {
                 prop_assert_eq!(align(&units, &units).matched(), units.len());
             }
         }

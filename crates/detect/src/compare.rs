@@ -1,6 +1,6 @@
 //! Two texts side by side: every signal, the shared passages and a verdict with its reason.
 
-use crate::align::{Alignment, align};
+use crate::align::{Alignment, Passage, align};
 use crate::fingerprinter::Fingerprinter;
 use crate::prepared::Prepared;
 use crate::units::{Units, units};
@@ -12,7 +12,7 @@ use leitong_text::span::{CodePoints, Span};
 use std::ops::Range;
 
 /// A value of either text.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Both<T> {
     /// The first text's.
     pub a: T,
@@ -31,6 +31,8 @@ pub struct SharedPassage {
     pub matched: usize,
     /// Units that differ.
     pub differing: usize,
+    /// The stretches inside it that are equal, in both texts; what lies between them differs.
+    pub equal: Vec<Both<Range<usize>>>,
 }
 
 /// Everything that can be said of two texts.
@@ -137,19 +139,82 @@ fn same_places(a: &str, b: &str) -> f64 {
 }
 
 /// Passages of units as code points of the originals.
-fn passages(a: &Prepared<'_>, b: &Prepared<'_>, ua: &Units, ub: &Units, alignment: &Alignment) -> Vec<SharedPassage> {
-    let place = |document: &Prepared<'_>, units: &Units, range: &Range<usize>| {
-        let derived = Span { start: units.spans[range.start].start, end: units.spans[range.end - 1].end };
-        let source = document.normalized().map.to_source(derived);
-        let text = document.plain_text();
-        let mut points = CodePoints::new(&text);
-        points.at(source.start as usize)..points.at(source.end as usize)
-    };
+fn passages(
+    a: &Prepared<'_>,
+    b: &Prepared<'_>,
+    ua: &Units,
+    ub: &Units,
+    alignment: &Alignment,
+) -> Vec<SharedPassage> {
+    let (in_a, in_b) = (Places::new(a, ua), Places::new(b, ub));
     let found = alignment.passages.iter().map(|passage| SharedPassage {
-        a: place(a, ua, &passage.a),
-        b: place(b, ub, &passage.b),
+        a: in_a.of(&passage.a),
+        b: in_b.of(&passage.b),
         matched: passage.matched,
         differing: passage.differing,
+        equal: equal_runs(passage, alignment)
+            .iter()
+            .map(|run| Both { a: in_a.of(&run.a), b: in_b.of(&run.b) })
+            .collect(),
     });
     found.collect()
+}
+
+/// The runs of units in a passage that are partners one after another.
+fn equal_runs(passage: &Passage, alignment: &Alignment) -> Vec<Both<Range<usize>>> {
+    let mut runs: Vec<Both<Range<usize>>> = Vec::new();
+    for i in passage.a.clone() {
+        let Some(j) = alignment.partners[i].map(|j| j as usize).filter(|j| passage.b.contains(j)) else {
+            continue;
+        };
+        match runs.last_mut() {
+            Some(run) if run.a.end == i && run.b.end == j => (run.a.end, run.b.end) = (i + 1, j + 1),
+            _ => runs.push(Both { a: i..i + 1, b: j..j + 1 }),
+        }
+    }
+    runs
+}
+
+/// Where units stand in the original, in code points.
+struct Places {
+    /// The code points of every unit.
+    points: Vec<(usize, usize)>,
+}
+
+impl Places {
+    fn new(document: &Prepared<'_>, units: &Units) -> Self {
+        let (text, map) = (document.plain_text(), &document.normalized().map);
+        let (mut starts, mut ends) = (CodePoints::new(&text), CodePoints::new(&text));
+        let place = |unit: &Span| {
+            let source = map.to_source(*unit);
+            (starts.at(source.start as usize), ends.at(source.end as usize))
+        };
+        Self { points: units.spans.iter().map(place).collect() }
+    }
+
+    fn of(&self, range: &Range<usize>) -> Range<usize> {
+        self.points[range.start].0..self.points[range.end - 1].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Fingerprinter, Recipe};
+
+    #[test]
+    fn passages_point_into_the_original() {
+        let fingerprinter = Fingerprinter::new(Recipe::built_in("leitong-1").unwrap()).unwrap();
+        let (a, b) =
+            ("　　ＡＢＣ：如有雷同，純屬巧合！請勿對號入座。", "甲乙丙丁。如有雷同,纯属虚构!请勿对号入座.完");
+        let found = fingerprinter.compare(&fingerprinter.prepare(a), &fingerprinter.prepare(b));
+        let slice = |text: &str, range: &std::ops::Range<usize>| -> String {
+            text.chars().skip(range.start).take(range.len()).collect()
+        };
+        assert_eq!(found.passages.len(), 1);
+        let passage = &found.passages[0];
+        assert_eq!(slice(a, &passage.a), "如有雷同，純屬巧合！請勿對號入座");
+        assert_eq!(slice(b, &passage.b), "如有雷同,纯属虚构!请勿对号入座");
+        let equal: Vec<String> = passage.equal.iter().map(|run| slice(b, &run.b)).collect();
+        assert_eq!(equal, ["如有雷同,纯属", "请勿对号入座"]);
+    }
 }

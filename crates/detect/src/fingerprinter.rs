@@ -1,49 +1,21 @@
 //! A recipe made ready: documents in, fingerprints of every kind out.
 
+use crate::kind::Kind;
 use crate::prepared::{Prepared, Source};
-use crate::python;
-use crate::recipe::{Features, IdfSource, KeywordSource, Over, Recipe, RecipeError, Settings};
+use crate::recipe::{Features, IdfSource, Over, Recipe, RecipeError, Settings};
 use crate::value::{Answer, PlacedMark, Value};
-use leitong_fingerprint::hash::{Algorithm, Units};
+use crate::{picture, python};
+use leitong_fingerprint::embedding;
 use leitong_fingerprint::image::{Pixels, colour_code, perceptual_hash};
 use leitong_fingerprint::minhash::MinHash;
-use leitong_fingerprint::ngram::{self, Distinct};
 use leitong_fingerprint::rolling::Rolling;
 use leitong_fingerprint::sentence_code::sentence_code;
 use leitong_fingerprint::shingle::{Shingles, hashes_of_words};
-use leitong_fingerprint::simhash::{Counters, simhash};
-use leitong_fingerprint::weight::{Idf, Occurrence, Scheme, TagBoosts, Term, Weighing, keep_heaviest};
-use leitong_fingerprint::{Fingerprint, embedding, keywords};
-use leitong_text::sentence;
+use leitong_fingerprint::weight::Idf;
 use leitong_text::normalize::{Normalizer, Options, Punctuation, Whitespace};
+use leitong_text::sentence;
 use leitong_text::tokenize::{self, Resources, Token, Tokenizer, TokenizerError};
-use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
-
-/// The kinds of fingerprints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Near texts have near values.
-    #[default]
-    Simhash,
-    /// A signature that estimates Jaccard.
-    Minhash,
-    /// Marks with positions.
-    Winnow,
-    /// Equal means duplicate.
-    Keywords,
-    /// The set of shingles.
-    Shingles,
-    /// Every rolling hash, in order.
-    RabinKarp,
-    /// First and last characters of sentences.
-    SentenceCode,
-    /// Colour code and perceptual hash.
-    Image,
-    /// A model's vector as bits.
-    Embedding,
-}
 
 /// A document that cannot have the fingerprint asked for, however much evidence it has.
 #[derive(Debug, thiserror::Error)]
@@ -58,14 +30,6 @@ pub enum FingerprintError {
     /// A vector without direction.
     #[error(transparent)]
     Embedding(#[from] embedding::EmbeddingError),
-}
-
-/// Memory that the hot path uses again and again.
-#[derive(Clone, Debug, Default)]
-pub struct Scratch {
-    hashes: Vec<u64>,
-    distinct: Distinct,
-    counters: Counters<1>,
 }
 
 /// A recipe made ready. Building one can take some tens of milliseconds; share it between threads.
@@ -84,19 +48,19 @@ pub struct Fingerprinter {
     normalizer: Normalizer,
     letters: Normalizer,
     tokenizer: OnceLock<Tokenizer>,
-    simhash_idf: IdfTable,
-    keyword_idf: IdfTable,
+    pub(crate) simhash_idf: IdfTable,
+    pub(crate) keyword_idf: IdfTable,
 }
 
 /// The built-in table is only loaded when a weight asks for it.
 #[derive(Debug)]
-enum IdfTable {
+pub(crate) enum IdfTable {
     Chinese,
     Own(Idf),
 }
 
 impl IdfTable {
-    fn get(&self) -> &Idf {
+    pub(crate) fn get(&self) -> &Idf {
         match self {
             Self::Chinese => Idf::chinese(),
             Self::Own(table) => table,
@@ -138,7 +102,7 @@ impl Fingerprinter {
         &self.recipe
     }
 
-    fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &Settings {
         self.recipe.settings()
     }
 
@@ -158,7 +122,7 @@ impl Fingerprinter {
         &self.normalizer
     }
 
-    pub(crate) fn letters_normalizer(&self) -> &Normalizer {
+    pub(crate) fn letters_only(&self) -> &Normalizer {
         &self.letters
     }
 
@@ -166,13 +130,16 @@ impl Fingerprinter {
     pub(crate) fn tokenizer(&self) -> &Tokenizer {
         self.tokenizer.get_or_init(|| {
             let built = self.build_tokenizer();
-            built.unwrap_or_else(|error| unreachable!("without files nothing can be wrong with them: {error}"))
+            built
+                .unwrap_or_else(|error| unreachable!("without files nothing can be wrong with them: {error}"))
         })
     }
 
     fn build_tokenizer(&self) -> Result<Tokenizer, RecipeError> {
         let Settings { words, simhash, keywords, .. } = self.settings();
-        let content = |path: &Option<String>| path.as_deref().and_then(|path| self.recipe.file(path)).unwrap_or_default();
+        let content = |path: &Option<String>| {
+            path.as_deref().and_then(|path| self.recipe.file(path)).unwrap_or_default()
+        };
         let resources = Resources {
             dictionary: content(&words.dictionary_file),
             stop_words: content(&words.stop_words_file),
@@ -206,99 +173,6 @@ impl Fingerprinter {
         })
     }
 
-    /// SimHash with the reasons where there is none.
-    pub fn simhash(&self, document: &Prepared<'_>) -> Answer {
-        let settings = &self.settings().simhash;
-        if let Some(n) = self.fast_characters() {
-            let letters = document.letters();
-            let hash = self.simhash64_of_letters(&letters.text, n, &mut Scratch::default());
-            return self.floored(hash.map(|hash| Fingerprint::from_words(settings.bits, &[hash])));
-        }
-        let weighing = Weighing {
-            scheme: settings.weight,
-            idf: self.simhash_idf.get(),
-            boosts: &settings.boosts,
-            top: settings.top,
-        };
-        match settings.features {
-            Features::Words => {
-                let tokens = document.tokens();
-                let words: Vec<_> = tokens.iter().map(|t| Occurrence { text: t.text, tag: t.tag.as_str() }).collect();
-                self.fold(&weighing.weigh(&words))
-            }
-            Features::Characters(n) => {
-                let letters = document.letters();
-                self.fold(&weighing.weigh(&untagged(&character_runs(&letters.text, n))))
-            }
-            Features::PythonWindows(n) => {
-                let windows = python::windows(&document.plain_text(), n);
-                self.fold(&weighing.weigh(&untagged(&windows)))
-            }
-        }
-    }
-
-    fn fold(&self, terms: &[Term<'_>]) -> Answer {
-        let settings = &self.settings().simhash;
-        let heaviest = terms.iter().map(|term| term.peak).max().unwrap_or(0);
-        let sum = terms.iter().map(|term| term.weight).sum();
-        if !settings.floor.allows(terms.len(), heaviest, sum) {
-            return self.floored(None);
-        }
-        let hash = |term: &Term<'_>, out: &mut [u64]| settings.hash.hash_into(term.text, settings.units, out);
-        self.floored(Some(simhash(terms, settings.bits, settings.tie, |term| term.weight, hash)))
-    }
-
-    fn floored(&self, value: Option<Fingerprint>) -> Answer {
-        match value {
-            Some(value) => Answer::some(Value::Bits(value)),
-            None => Answer::none("too little evidence for a SimHash: the text has too few different features"),
-        }
-    }
-
-    /// The run length when SimHash is made of character runs in the way that has a fast path.
-    fn fast_characters(&self) -> Option<usize> {
-        let settings = &self.settings().simhash;
-        let plain = settings.hash == Algorithm::Xxh3
-            && settings.units == Units::Utf8
-            && settings.bits <= 64
-            && settings.top.is_none()
-            && settings.boosts == TagBoosts::default();
-        match settings.features {
-            Features::Characters(n) if plain && is_counting(settings.weight) => Some(n),
-            _ => None,
-        }
-    }
-
-    /// The SimHash of letters (see [`Prepared::letters`]) as a word, for recipes of character runs; the hot path.
-    fn simhash64_of_letters(&self, letters: &str, n: usize, scratch: &mut Scratch) -> Option<u64> {
-        let settings = &self.settings().simhash;
-        let Scratch { hashes, distinct, counters } = scratch;
-        hashes.clear();
-        counters.clear();
-        ngram::hashes(letters, n, hashes);
-        distinct.count(hashes);
-        let features = distinct.hashes();
-        let weights = distinct.counts().iter().map(|&count| settings.weight.of_count(u64::from(count)));
-        if settings.weight == Scheme::Set {
-            counters.add_all(features.as_chunks::<1>().0);
-        } else {
-            for (&hash, weight) in features.iter().zip(weights.clone()) {
-                counters.add([hash], weight);
-            }
-        }
-        let heaviest = weights.max().unwrap_or(0);
-        let allowed = settings.floor.allows(features.len(), heaviest, counters.total());
-        allowed.then(|| counters.fold(settings.tie)[0])
-    }
-
-    /// The SimHash of a text as a word, for many texts in a row; `None` where there is too little evidence or the
-    /// recipe has no 64-bit SimHash of character runs.
-    #[must_use]
-    pub fn simhash64(&self, text: &str, scratch: &mut Scratch) -> Option<u64> {
-        let letters = self.letters.normalize(text);
-        self.simhash64_of_letters(&letters.text, self.fast_characters()?, scratch)
-    }
-
     fn set_of(&self, document: &Prepared<'_>, features: Features, words: usize) -> Shingles {
         match features {
             Features::Words => Shingles::of_words(&texts(&document.tokens()), words),
@@ -314,7 +188,10 @@ impl Fingerprinter {
 
     fn shingles(&self, document: &Prepared<'_>) -> Answer {
         let set = self.shingle_set(document);
-        Answer::unless_empty(set.hashes().is_empty(), || Value::Hashes { bits: 64, hashes: set.hashes().to_vec() })
+        Answer::unless_empty(set.hashes().is_empty(), || Value::Hashes {
+            bits: 64,
+            hashes: set.hashes().to_vec(),
+        })
     }
 
     pub(crate) fn minhash_signature(&self, document: &Prepared<'_>) -> Option<MinHash> {
@@ -374,62 +251,6 @@ impl Fingerprinter {
         Answer::some(Value::Hashes { bits: 64 - (settings.modulus - 1).leading_zeros(), hashes })
     }
 
-    /// The terms of a document as the keyword settings weigh them.
-    pub(crate) fn keyword_terms<'t>(&self, tokens: &'t [Token<'t>]) -> Vec<Term<'t>> {
-        let settings = &self.settings().keywords;
-        let weighing =
-            Weighing { scheme: settings.weight, idf: self.keyword_idf.get(), boosts: &settings.boosts, top: None };
-        let words: Vec<_> = tokens.iter().map(|t| Occurrence { text: t.text, tag: t.tag.as_str() }).collect();
-        weighing.weigh(&words)
-    }
-
-    fn keywords(&self, document: &Prepared<'_>) -> Answer {
-        let settings = &self.settings().keywords;
-        let hash = settings.hash;
-        let value = match settings.source {
-            KeywordSource::TopTerms(n) => {
-                let tokens = document.tokens();
-                let mut terms = self.keyword_terms(&tokens);
-                keep_heaviest(&mut terms, n);
-                keywords::of_terms(terms.iter().map(|term| term.text), hash)
-            }
-            KeywordSource::MostFrequent(n) => {
-                keywords::of_most_frequent(&self.keyword_terms(&document.tokens()), n, hash)
-            }
-            KeywordSource::Imatch(band) => {
-                let tokens = document.tokens();
-                let found = keywords::imatch(&self.keyword_terms(&tokens), self.keyword_idf.get(), band, hash);
-                return Answer::unless_empty(found.iter().all(Option::is_none), || Value::Several(found));
-            }
-            KeywordSource::Given => {
-                let given: Vec<String> =
-                    document.fields().keywords.iter().map(|word| self.letters.normalize(word).text).collect();
-                keywords::of_terms(given.iter().map(String::as_str), hash)
-            }
-            KeywordSource::Fields => {
-                let fields = document.fields();
-                let parts = [&fields.title, &fields.author, &fields.date].map(|part| self.letters.normalize(part).text);
-                keywords::of_parts(parts.iter().map(String::as_str), hash)
-            }
-            KeywordSource::FirstParagraph => self.of_part(document.paragraphs().first().copied(), hash),
-            KeywordSource::LastParagraph => self.of_part(document.paragraphs().last().copied(), hash),
-            KeywordSource::Sentence(number) => {
-                let text = &document.normalized().text;
-                let sentences = sentence::sentences(text);
-                let chosen = number.checked_sub(1).and_then(|at| sentences.get(at));
-                self.of_part(chosen.map(|span| &text[span.range()]), hash)
-            }
-        };
-        match value {
-            Some(value) => Answer::some(Value::Bits(value)),
-            None => Answer::none("too little evidence: there is nothing that could stand for the text"),
-        }
-    }
-
-    fn of_part(&self, part: Option<&str>, hash: Algorithm) -> Option<Fingerprint> {
-        keywords::of_parts([self.letters.normalize(part?).text.as_str()], hash)
-    }
-
     /// The sentence code of a document.
     pub(crate) fn code(&self, document: &Prepared<'_>) -> String {
         let settings = self.settings().sentence_code;
@@ -446,7 +267,7 @@ impl Fingerprinter {
     /// The fingerprint of an image file's bytes.
     pub fn image(&self, bytes: &[u8]) -> Result<Answer, FingerprintError> {
         let settings = self.settings().image;
-        let decoded = crate::picture::decode(bytes).map_err(FingerprintError::Image)?;
+        let decoded = picture::decode(bytes).map_err(FingerprintError::Image)?;
         let pixels = Pixels::new(decoded.width, decoded.height, &decoded.rgb)
             .ok_or_else(|| FingerprintError::Image("it has no pixels".into()))?;
         let code = colour_code(pixels, settings.columns, settings.rows);
@@ -460,25 +281,6 @@ impl Fingerprinter {
     }
 }
 
-fn is_counting(scheme: Scheme) -> bool {
-    matches!(scheme, Scheme::Uniform | Scheme::Count | Scheme::Set | Scheme::Sqrt)
-}
-
-fn untagged<S: AsRef<str>>(texts: &[S]) -> Vec<Occurrence<'_>> {
-    texts.iter().map(|text| Occurrence { text: text.as_ref(), tag: "" }).collect()
-}
-
 fn texts<'t>(tokens: &[Token<'t>]) -> Vec<&'t str> {
     tokens.iter().map(|token| token.text).collect()
-}
-
-/// The slow twin of [`ngram::hashes`]: the runs themselves.
-fn character_runs(text: &str, n: usize) -> Vec<&str> {
-    let mut bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-    bounds.push(text.len());
-    match bounds.len() {
-        1 => Vec::new(),
-        count if count <= n => vec![text],
-        _ => bounds.windows(n + 1).map(|window| &text[window[0]..window[n]]).collect(),
-    }
 }

@@ -19,15 +19,20 @@
 pub mod align;
 pub mod compare;
 mod fingerprinter;
+mod keywords;
+mod kind;
 mod picture;
 mod prepared;
 mod python;
 pub mod recipe;
+mod simhash;
 pub mod units;
 mod value;
 pub mod verdict;
 
-pub use fingerprinter::{FingerprintError, Fingerprinter, Kind, Scratch};
+pub use fingerprinter::{FingerprintError, Fingerprinter};
+pub use kind::Kind;
 pub use prepared::{Fields, Prepared};
 pub use recipe::{Recipe, RecipeDigest, RecipeError};
+pub use simhash::Scratch;
 pub use value::{Answer, PlacedMark, Value};

@@ -15,7 +15,8 @@ pub(crate) struct Decoded {
 
 /// Decodes an image; transparent parts are laid on white, as a browser shows them.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Decoded, String> {
-    let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|error| error.to_string())?;
+    let mut reader =
+        ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|error| error.to_string())?;
     let mut limits = Limits::default();
     limits.max_image_width = Some(LARGEST_SIDE);
     limits.max_image_height = Some(LARGEST_SIDE);

@@ -85,7 +85,7 @@ impl<'f> Prepared<'f> {
     /// The letters and digits alone, normalised: what character runs are made of.
     #[must_use]
     pub fn letters(&self) -> &Normalized {
-        self.letters.get_or_init(|| self.fingerprinter.letters_normalizer().normalize(&self.plain_text()))
+        self.letters.get_or_init(|| self.fingerprinter.letters_only().normalize(&self.plain_text()))
     }
 
     /// The words that count.
@@ -132,7 +132,10 @@ impl<'f> Prepared<'f> {
 
     fn place(&self, marks: &[Mark], noise: usize, units: &[Span], map: &OffsetMap) -> Vec<PlacedMark> {
         let Source::Text(original) = &self.source else {
-            return marks.iter().map(|m| PlacedMark { hash: m.hash, position: m.position, span: None }).collect();
+            return marks
+                .iter()
+                .map(|m| PlacedMark { hash: m.hash, position: m.position, span: None })
+                .collect();
         };
         // Starts ascend and so do ends, but not one among the other: a counter each.
         let (mut starts, mut ends) = (CodePoints::new(original), CodePoints::new(original));

@@ -13,7 +13,8 @@ pub(crate) fn windows(text: &str, width: usize) -> Vec<String> {
 /// circled letters, so the general category is asked.
 fn is_word(c: char) -> bool {
     use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
-    c == '_' || matches!(c.general_category_group(), GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
+    c == '_'
+        || matches!(c.general_category_group(), GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
 }
 
 #[cfg(test)]

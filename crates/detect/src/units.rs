@@ -34,8 +34,8 @@ impl Unit {
         let c = char::from_u32(u32::try_from(self.0).ok()?)?;
         match c {
             '0'..='9' => Some(Numeral::Digit),
-            '〇' | '零' | '一' | '二' | '三' | '四' | '五' | '六' | '七' | '八' | '九' | '十' | '百' | '千' | '万'
-            | '亿' => Some(Numeral::Chinese),
+            '〇' | '零' | '一' | '二' | '三' | '四' | '五' | '六' | '七' | '八' | '九' | '十' | '百'
+            | '千' | '万' | '亿' => Some(Numeral::Chinese),
             _ => None,
         }
     }

@@ -14,7 +14,6 @@ pub struct Answer {
 
 /// A fingerprint of some kind.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Value {
     /// A number of bits.
     Bits(Fingerprint),

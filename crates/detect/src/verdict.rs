@@ -94,15 +94,24 @@ pub fn judge(a: &[Unit], b: &[Unit], alignment: &Alignment) -> Judgement {
 
     let share = shared_runs(alignment, a.len(), b.len());
     if share >= NEAR_SHARE && !numbers.disagree() {
-        return say(Verdict::Near, format!("{} of all five-unit runs are shared and no number differs", percent(share)));
+        return say(
+            Verdict::Near,
+            format!("{} of all five-unit runs are shared and no number differs", percent(share)),
+        );
     }
 
     let (covered, covered_longer) = (matched / shorter, matched / longer);
     let bar = COVERED + COVERED_SHORT * (SHORT / shorter).min(1.0) + NUMBERS * numbers.different_share();
     if covered >= bar {
-        let why = format!("{} of the shorter text is in the longer one (bar: {})", percent(covered), percent(bar.min(1.0)));
+        let why = format!(
+            "{} of the shorter text is in the longer one (bar: {})",
+            percent(covered),
+            percent(bar.min(1.0))
+        );
         return match (covered_longer >= 0.5, a.len() > b.len()) {
-            (true, _) => say(Verdict::Near, format!("{why}, which is {} of the longer", percent(covered_longer))),
+            (true, _) => {
+                say(Verdict::Near, format!("{why}, which is {} of the longer", percent(covered_longer)))
+            }
             (false, true) => say(Verdict::Contains, why),
             (false, false) => say(Verdict::Contained, why),
         };
@@ -198,7 +207,8 @@ fn numbers(units: &[Unit]) -> Vec<Number> {
         let after = units.get(at).and_then(|unit| unit.character());
         let arabic = run.iter().any(|unit| unit.numeral() == Some(Numeral::Digit));
         let structure = matches!(after, Some('条' | '章' | '节' | '款' | '项'));
-        let counts = arabic || length >= 2 || matches!(after, Some('月' | '日' | '号' | '届' | '期' | '时' | '次'));
+        let counts =
+            arabic || length >= 2 || matches!(after, Some('月' | '日' | '号' | '届' | '期' | '时' | '次'));
         if counts && !structure {
             found.push(Number { digits: run.iter().map(|unit| unit.value()).collect(), arabic });
         }
@@ -260,14 +270,25 @@ mod tests {
         assert_eq!(verdict(NEWS, &long), Verdict::Contained);
         assert_eq!(verdict(&long, NEWS), Verdict::Contains);
         let half: String = NEWS.chars().take(48).collect();
-        assert_eq!(verdict(NEWS, &format!("{other}{half}{}", other.chars().rev().collect::<String>())), Verdict::Quotes);
+        assert_eq!(
+            verdict(NEWS, &format!("{other}{half}{}", other.chars().rev().collect::<String>())),
+            Verdict::Quotes
+        );
         assert_eq!(verdict("", NEWS), Verdict::Different);
     }
 
     #[test]
     fn the_same_template_with_other_numbers_is_no_copy() {
-        let rate = |usd: &str, eur: &str| format!("中国外汇交易中心公布人民币汇率中间价：1美元对人民币{usd}元，1欧元对人民币{eur}元。");
+        let rate = |usd: &str, eur: &str| {
+            format!("中国外汇交易中心公布人民币汇率中间价：1美元对人民币{usd}元，1欧元对人民币{eur}元。")
+        };
         assert_eq!(verdict(&rate("6.8296", "8.0351"), &rate("6.7718", "7.9925")), Verdict::Different);
+    }
+
+    #[test]
+    fn short_posts_are_judged_too() {
+        assert_eq!(verdict("今天天气真好，适合出去玩", "今天天气真好呀，适合出去玩儿"), Verdict::Near);
+        assert_eq!(verdict("今天天气真好，适合出去玩", "明天可能下雨，记得带把伞"), Verdict::Different);
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! The compatibility recipes against the shared vectors, bit for bit.
 
-#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may stop at the first surprise, and says what it skips"
+)]
 
 use leitong_detect::{Fingerprinter, Prepared, Recipe, Value};
 use leitong_fingerprint::Fingerprint;
@@ -10,7 +14,7 @@ use std::path::PathBuf;
 fn rows(name: &str) -> Option<Vec<Json>> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors").join(name);
     let Ok(text) = std::fs::read_to_string(path) else {
-        println!("skipped: needs ../shared/vectors/{name}");
+        println!("skipped: vectors in {name} (needs ../shared/vectors)");
         return None;
     };
     Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
@@ -35,7 +39,10 @@ fn token_lists() {
         let tokens: Vec<String> = serde_json::from_value(row["tokens"].clone()).unwrap();
         let of = |f: &Fingerprinter| simhash(f, &f.prepare_tokens(tokens.clone()));
         assert_eq!(of(&cms).map(|v| v.to_string()).as_deref(), row["simhash_fnv1a_tf"].as_str());
-        assert_eq!(of(&ik).map(|v| v.to_bits_lsb_first()).as_deref(), row["simhash_ik_bits_lsb_first"].as_str());
+        assert_eq!(
+            of(&ik).map(|v| v.to_bits_lsb_first()).as_deref(),
+            row["simhash_ik_bits_lsb_first"].as_str()
+        );
         assert_eq!(of(&news).map(|v| v.to_bits()).as_deref(), row["simhash_length_weighted"].as_str());
     }
     assert_eq!(rows.len(), 161);

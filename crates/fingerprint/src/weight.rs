@@ -32,6 +32,19 @@ pub enum Scheme {
     Length,
 }
 
+impl Scheme {
+    /// The weight of a term that occurs `count` times, for the schemes that look at nothing else; the others treat
+    /// every term alike here, as `uniform` does.
+    #[must_use]
+    pub fn of_count(self, count: u64) -> u64 {
+        match self {
+            Self::Set => 1,
+            Self::Sqrt => (count << 16).isqrt(),
+            _ => count,
+        }
+    }
+}
+
 /// One word of a text as the weighing sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occurrence<'a> {
@@ -228,9 +241,7 @@ impl Weighing<'_> {
         let text = word.text;
         let (weight, peak) = match self.scheme {
             Scheme::Uniform => (count, 1),
-            Scheme::Count => (count, count),
-            Scheme::Set => (1, 1),
-            Scheme::Sqrt => same((count << 16).isqrt()),
+            Scheme::Count | Scheme::Set | Scheme::Sqrt => same(self.scheme.of_count(count)),
             Scheme::Length => (count * length_weight(text), length_weight(text)),
             Scheme::TfIdf | Scheme::Levels => same(count * u64::from(self.idf.of(text))),
         };

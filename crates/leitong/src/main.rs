@@ -1,1 +1,63 @@
-fn main() {}
+//! Leitong: has this been said before?
+//!
+//! One binary; a file a subcommand in `commands/`. Data goes to standard output, everything else to standard error.
+//! Exit codes: 0 fine, 1 duplicates found where asked, 2 usage, 3 bad input. A closed pipe is success.
+
+mod commands;
+mod input;
+mod output;
+
+use clap::{Parser, Subcommand};
+use output::{Exit, Failure};
+use std::process::ExitCode;
+
+/// Has this been said before? Finds near-duplicate text, Chinese first, every language.
+#[derive(Parser)]
+#[command(name = "leitong", version, propagate_version = true, max_term_width = 110)]
+#[command(after_help = "Examples:\n  \
+    leitong compare a.txt b.docx              what do two documents share?\n  \
+    leitong fingerprint *.html --json         a fingerprint for each article\n  \
+    echo 如有雷同 | leitong fingerprint -     a fingerprint for each line\n  \
+    leitong recipes                           the built-in ways to make one\n\n\
+    Exit codes: 0 fine, 1 duplicates found (with --fail-on-duplicate), 2 usage, 3 bad input.")]
+struct Cli {
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: output::ColorChoice,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make fingerprints of texts, files, images or vectors
+    Fingerprint(commands::fingerprint::Args),
+    /// Hash words, one a line
+    Hash(commands::hash::Args),
+    /// Count the bits in which two fingerprints differ
+    Distance(commands::distance::Args),
+    /// Compare two texts or files: every signal, a verdict, the shared passages
+    Compare(commands::compare::Args),
+    /// List the built-in recipes, or print one
+    Recipes(commands::recipes::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    cli.color.apply();
+    let outcome = match &cli.command {
+        Command::Fingerprint(args) => commands::fingerprint::run(args),
+        Command::Hash(args) => commands::hash::run(args),
+        Command::Distance(args) => commands::distance::run(args),
+        Command::Compare(args) => commands::compare::run(args),
+        Command::Recipes(args) => commands::recipes::run(args),
+    };
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(Failure::ClosedPipe) => Exit::Fine.into(),
+        Err(failure) => {
+            output::complain(&failure);
+            Exit::BadInput.into()
+        }
+    }
+}

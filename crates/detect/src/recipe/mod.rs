@@ -18,8 +18,9 @@
 mod settings;
 
 pub use settings::{
-    EmbeddingSettings, Features, IdfSource, ImageSettings, KeywordSettings, KeywordSource, MinHashSettings, Over,
-    RabinKarpSettings, SentenceCodeSettings, Settings, ShingleSettings, SimHashSettings, WinnowSettings, WordSettings,
+    EmbeddingSettings, Features, IdfSource, ImageSettings, KeywordSettings, KeywordSource, MinHashSettings,
+    Over, RabinKarpSettings, SentenceCodeSettings, Settings, ShingleSettings, SimHashSettings,
+    WinnowSettings, WordSettings,
 };
 
 use leitong_fingerprint::bits::WIDTHS;
@@ -45,8 +46,19 @@ const BUILT_IN: [(&str, &str); 7] = [
 
 /// Sections whose fields are merged with the base; every other value replaces the base's.
 const MERGED: [&str; 13] = [
-    "normalize", "words", "words.segment", "words.filter", "simhash", "minhash", "shingles", "winnow", "rabin-karp",
-    "keywords", "sentence-code", "image", "embedding",
+    "normalize",
+    "words",
+    "words.segment",
+    "words.filter",
+    "simhash",
+    "minhash",
+    "shingles",
+    "winnow",
+    "rabin-karp",
+    "keywords",
+    "sentence-code",
+    "image",
+    "embedding",
 ];
 
 /// A complete recipe, with the files it refers to.
@@ -241,7 +253,8 @@ impl Recipe {
     }
 
     fn validate(&self) -> Result<(), RecipeError> {
-        let Settings { name, simhash, minhash, shingles, winnow, rabin_karp, image, embedding, .. } = &self.settings;
+        let Settings { name, simhash, minhash, shingles, winnow, rabin_karp, image, embedding, .. } =
+            &self.settings;
         for bits in [simhash.bits, embedding.bits] {
             if !WIDTHS.contains(&bits) {
                 return Err(RecipeError::Width(bits));
@@ -289,14 +302,23 @@ fn parse_settings(text: &str, path: &str) -> Result<Settings, RecipeError> {
 
 /// The file's table laid over that of its base, and so on down to a recipe that says everything.
 fn parse_with_base(text: &str, path: &str) -> Result<toml::Table, RecipeError> {
-    let syntax = |line, message: &str| RecipeError::Syntax { path: path.to_owned(), line, message: message.to_owned() };
+    let syntax = |line, message: &str| RecipeError::Syntax {
+        path: path.to_owned(),
+        line,
+        message: message.to_owned(),
+    };
     let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map(|span| text[..span.start].lines().count().max(1));
         syntax(line, error.message())
     })?;
     let base = match table.remove("base") {
         Some(toml::Value::String(base)) => Some(base),
-        Some(_) => return Err(syntax(line_of(text, "`base`"), "`base` is the name of a built-in recipe, in quotes")),
+        Some(_) => {
+            return Err(syntax(
+                line_of(text, "`base`"),
+                "`base` is the name of a built-in recipe, in quotes",
+            ));
+        }
         None => (path != DEFAULT).then(|| DEFAULT.to_owned()),
     };
     let Some(base) = base else { return Ok(table) };
@@ -312,7 +334,9 @@ fn lay_over(base: &mut toml::Table, over: toml::Table, path: &str) {
     for (key, value) in over {
         let place = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         match (base.get_mut(&key), value) {
-            (Some(toml::Value::Table(below)), toml::Value::Table(above)) if MERGED.contains(&place.as_str()) => {
+            (Some(toml::Value::Table(below)), toml::Value::Table(above))
+                if MERGED.contains(&place.as_str()) =>
+            {
                 lay_over(below, above, &place);
             }
             (_, value) => {

@@ -1,0 +1,178 @@
+//! Files of records: JSON lines, CSV, TSV and Parquet, the first three also compressed.
+
+use super::lines::{BoundedLines, LineError};
+use super::{Document, Fields, InputError, Item, Options, Place, table};
+use leitong_text::extract::{self, Format};
+use serde_json::Value;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// What kind of records a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Jsonl,
+    Csv,
+    Tsv,
+    Parquet,
+}
+
+impl Kind {
+    /// By the file's name; a `.gz` or `.zst` behind it does not count.
+    pub(super) fn of_path(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_string_lossy().to_lowercase();
+        let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+        match name.rsplit_once('.')?.1 {
+            "jsonl" | "ndjson" => Some(Self::Jsonl),
+            "csv" => Some(Self::Csv),
+            "tsv" => Some(Self::Tsv),
+            "parquet" => Some(Self::Parquet),
+            _ => None,
+        }
+    }
+}
+
+pub(super) type Items = Box<dyn Iterator<Item = Item>>;
+
+pub(super) fn one_error(place: Place, message: impl std::fmt::Display) -> Items {
+    Box::new(std::iter::once(Err(InputError::new(place, message))))
+}
+
+/// The records of a file.
+pub(super) fn open(path: &Path, kind: Kind, options: &Options) -> Items {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return one_error(Place::file(path), "there is no such file; check the path");
+        }
+        Err(error) => return one_error(Place::file(path), format!("cannot be read: {error}")),
+    };
+    if kind == Kind::Parquet {
+        return table::parquet(file, path, options);
+    }
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("gz") => read(
+            Box::new(flate2::read::MultiGzDecoder::new(file)),
+            kind,
+            &path.display().to_string(),
+            options,
+        ),
+        Some("zst") => match zstd::Decoder::new(file) {
+            Ok(mut decoder) => {
+                // Files written with --long are common for corpora; 128 MiB is what zstd itself allows by request.
+                match decoder.window_log_max(27) {
+                    Ok(()) => read(Box::new(decoder), kind, &path.display().to_string(), options),
+                    Err(error) => one_error(Place::file(path), error),
+                }
+            }
+            Err(error) => one_error(Place::file(path), error),
+        },
+        _ => read(Box::new(file), kind, &path.display().to_string(), options),
+    }
+}
+
+/// The records of a stream.
+pub(super) fn read(input: Box<dyn Read>, kind: Kind, name: &str, options: &Options) -> Items {
+    match kind {
+        Kind::Jsonl => Box::new(json_lines(input, name.to_owned(), options.clone())),
+        Kind::Tsv => table::separated(input, b'\t', name, options),
+        Kind::Csv | Kind::Parquet => table::separated(input, b',', name, options),
+    }
+}
+
+fn json_lines(input: Box<dyn Read>, name: String, options: Options) -> impl Iterator<Item = Item> {
+    // The JSON form of a text is longer than the text: six bytes for an escaped character of two or three.
+    let lines = BoundedLines::new(input, options.extract.max_text.saturating_mul(3));
+    lines.zip(1..).filter_map(move |(line, number)| {
+        let place = || Place::line(&name, number);
+        let line = match line {
+            Ok(line) => line,
+            Err(error @ LineError::Read(_)) => {
+                let message =
+                    format!("{error}; if the file is compressed, it may be cut short: fetch it again");
+                return Some(Err(InputError::new(place(), message)));
+            }
+            Err(error) => return Some(Err(InputError::new(place(), error))),
+        };
+        if line.trim().is_empty() {
+            return None;
+        }
+        Some(record(&line, place(), &options))
+    })
+}
+
+fn record(line: &str, place: Place, options: &Options) -> Item {
+    let object = match serde_json::from_str(line) {
+        Ok(Value::Object(object)) => object,
+        Ok(_) => {
+            return Err(InputError::new(
+                place,
+                "the line is JSON but no object; write {\"id\": ..., \"text\": ...}",
+            ));
+        }
+        Err(error) => {
+            let message = format!("the line is not JSON ({error}); each line must be one object");
+            return Err(InputError::new(place, message));
+        }
+    };
+    let field = |name: &str| object.get(name).map(plain).unwrap_or_default();
+    let keywords = match object.get("keywords") {
+        Some(Value::Array(list)) => list.iter().map(plain).collect(),
+        Some(other) => vec![plain(other)],
+        None => Vec::new(),
+    };
+    let fields = Fields { title: field("title"), author: field("author"), date: field("date"), keywords };
+    let html = object.get("html").and_then(Value::as_str);
+    let text = object.get(&options.text).and_then(Value::as_str);
+    let is_html = html.is_some() || object.get("format").and_then(Value::as_str) == Some("html");
+    document(field(&options.id), html.or(text), is_html, fields, place, options)
+}
+
+/// A document from the values of a record.
+pub(super) fn document(
+    id: String,
+    text: Option<&str>,
+    is_html: bool,
+    fields: Fields,
+    place: Place,
+    options: &Options,
+) -> Item {
+    let id = if id.is_empty() { place.to_string() } else { id };
+    let fail = |place: Place, message: String| Err(InputError { place, id: id.clone(), message });
+    let Some(text) = text else {
+        let message =
+            format!("there is no text in the field {:?}; name the right one with --text", options.text);
+        return fail(place, message);
+    };
+    if text.len() as u64 > options.extract.max_text {
+        let limit = options.extract.max_text >> 20;
+        return fail(place, format!("the text is longer than {limit} MiB; split it, or raise --max-text"));
+    }
+    if text.trim().is_empty() {
+        return fail(
+            place,
+            format!("the field {:?} is empty; give a text, or remove the record", options.text),
+        );
+    }
+    if !is_html {
+        return Ok(Document { text: text.to_owned(), id, fields });
+    }
+    let as_html = extract::Options {
+        format: Some(Format::Html),
+        encoding: Some("utf-8".into()),
+        ..options.extract.clone()
+    };
+    match extract::extract(text.as_bytes(), None, &as_html) {
+        Ok(found) => Ok(Document { text: found.text, id, fields }),
+        Err(error) => fail(place, error.to_string()),
+    }
+}
+
+/// A JSON value as it would be written in a table: strings without quotes.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}

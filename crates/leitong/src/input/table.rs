@@ -1,0 +1,137 @@
+//! Tables: CSV, TSV and Parquet.
+
+use super::records::{Items, document, one_error};
+use super::{Fields, InputError, Options, Place};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Values separated by a character, with a header line.
+pub(super) fn separated(input: Box<dyn Read>, separator: u8, name: &str, options: &Options) -> Items {
+    let limited = LineGuard { input, since_newline: 0, limit: options.extract.max_text.saturating_mul(2) };
+    let mut reader = csv::ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(limited);
+    let place = Place::line(name, 1);
+    let header = match reader.headers() {
+        Ok(header) => header.clone(),
+        Err(error) => return one_error(place, format!("the header cannot be read: {error}")),
+    };
+    let column = |field: &str| header.iter().position(|name| name.trim_start_matches('\u{feff}') == field);
+    let Some(text) = column(&options.text) else {
+        let known = header.iter().collect::<Vec<_>>().join(", ");
+        let wanted = &options.text;
+        return one_error(
+            place,
+            format!("there is no column {wanted:?}; the columns are {known}: name one with --text"),
+        );
+    };
+    let columns = [column(&options.id), column("title"), column("author"), column("date")];
+    let (keywords, format) = (column("keywords"), column("format"));
+    let (name, options) = (name.to_owned(), options.clone());
+    let mut broken = false;
+    Box::new(std::iter::from_fn(move || {
+        if broken {
+            return None;
+        }
+        let mut record = csv::StringRecord::new();
+        match reader.read_record(&mut record) {
+            Ok(false) => None,
+            Ok(true) => {
+                let line = record.position().map_or(0, csv::Position::line);
+                let value = |column: Option<usize>| {
+                    column.and_then(|at| record.get(at)).unwrap_or_default().to_owned()
+                };
+                let [id, title, author, date] = columns.map(value);
+                let fields = Fields { title, author, date, keywords: split_keywords(&value(keywords)) };
+                let is_html = value(format) == "html";
+                Some(document(id, record.get(text), is_html, fields, Place::line(&name, line), &options))
+            }
+            Err(error) => {
+                let line = error.position().map_or(reader.position().line(), csv::Position::line);
+                // After an error in reading (not in a record) there is nothing more to come.
+                broken = matches!(error.kind(), csv::ErrorKind::Io(_));
+                let message =
+                    format!("the record cannot be read: {error}; check quotes and encoding (UTF-8)");
+                Some(Err(InputError::new(Place::line(&name, line), message)))
+            }
+        }
+    }))
+}
+
+/// Ends a stream with an error when no line break comes for too long, so that one record cannot fill the memory.
+struct LineGuard {
+    input: Box<dyn Read>,
+    since_newline: u64,
+    limit: u64,
+}
+
+impl Read for LineGuard {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        match buffer[..count].iter().rposition(|&byte| byte == b'\n') {
+            Some(at) => self.since_newline = (count - at) as u64,
+            None => self.since_newline += count as u64,
+        }
+        if self.since_newline > self.limit {
+            return Err(io::Error::other("a record is too long; raise --max-text if it is meant to be"));
+        }
+        Ok(count)
+    }
+}
+
+/// The rows of a Parquet file.
+pub(super) fn parquet(file: File, path: &Path, options: &Options) -> Items {
+    let name = path.display().to_string();
+    let damaged = |error: &dyn std::fmt::Display| {
+        format!("not a readable Parquet file ({error}); fetch or write it again")
+    };
+    let reader = match SerializedFileReader::new(file) {
+        Ok(reader) => reader,
+        Err(error) => return one_error(Place::file(path), damaged(&error)),
+    };
+    let schema = reader.metadata().file_metadata().schema();
+    let columns: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
+    if !columns.contains(&options.text.as_str()) {
+        let (wanted, known) = (&options.text, columns.join(", "));
+        let message = format!("there is no column {wanted:?}; the columns are {known}: name one with --text");
+        return one_error(Place::file(path), message);
+    }
+    let options = options.clone();
+    let rows = reader.into_iter().zip(1..).map(move |(row, number)| {
+        let place = Place { file: format!("{name}, row {number}"), line: None };
+        let row = row.map_err(|error| InputError::new(place.clone(), damaged(&error)))?;
+        let value = |field: &str| column(&row, field).unwrap_or_default();
+        let fields = Fields {
+            title: value("title"),
+            author: value("author"),
+            date: value("date"),
+            keywords: split_keywords(&value("keywords")),
+        };
+        let text = column(&row, &options.text);
+        document(value(&options.id), text.as_deref(), value("format") == "html", fields, place, &options)
+    });
+    // A damaged row group fails on every row of it: one report is enough.
+    let mut broken = false;
+    Box::new(rows.take_while(move |item| !std::mem::replace(&mut broken, item.is_err() && is_damage(item))))
+}
+
+/// The keywords of one cell.
+fn split_keywords(cell: &str) -> Vec<String> {
+    let words = cell.split([',', ';', '，', '；']).map(str::trim);
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+fn is_damage(item: &super::Item) -> bool {
+    item.as_ref().is_err_and(|error| error.message.starts_with("not a readable Parquet"))
+}
+
+fn column(row: &Row, name: &str) -> Option<String> {
+    let (_, field) = row.get_column_iter().find(|(column, _)| *column == name)?;
+    match field {
+        Field::Null => None,
+        Field::Str(text) => Some(text.clone()),
+        Field::Bytes(bytes) => String::from_utf8(bytes.data().to_vec()).ok(),
+        other => Some(other.to_string()),
+    }
+}

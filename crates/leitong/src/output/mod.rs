@@ -1,0 +1,126 @@
+//! The one place that writes: data to standard output, problems and progress to standard error.
+
+pub(crate) mod html;
+pub(crate) mod passages;
+mod progress;
+pub(crate) mod value;
+
+pub(crate) use progress::Progress;
+
+use std::fmt::Display;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::process::ExitCode;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All went well.
+    Fine,
+    /// Duplicates were found and the caller asked to be told so.
+    Duplicates,
+    /// Some input was bad; the rest was done.
+    BadInput,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(match exit {
+            Exit::Fine => 0,
+            Exit::Duplicates => 1,
+            Exit::BadInput => 3,
+        })
+    }
+}
+
+/// Why a run could not go on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Whoever read our output has stopped reading: no error.
+    #[error("the output was closed")]
+    ClosedPipe,
+    /// The output cannot be written.
+    #[error("cannot write: {0}; check the free space and the permissions")]
+    Write(io::Error),
+    /// The input is bad as a whole.
+    #[error("{0}")]
+    Input(String),
+    /// The recipe is bad.
+    #[error(transparent)]
+    Recipe(#[from] leitong_detect::RecipeError),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe { Self::ClosedPipe } else { Self::Write(error) }
+    }
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Also into files and pipes
+    Always,
+    /// Never
+    Never,
+}
+
+impl ColorChoice {
+    /// Makes it so for everything written from now on.
+    pub(crate) fn apply(self) {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+/// Standard output, buffered; colours are taken out where they do not belong.
+pub(crate) fn stdout() -> impl Write {
+    BufWriter::with_capacity(1 << 16, anstream::stdout().lock())
+}
+
+/// Whether a person watches and would be disturbed by nothing: progress may be shown.
+pub(crate) fn watched() -> bool {
+    io::stderr().is_terminal() && !io::stdout().is_terminal()
+}
+
+/// Says on standard error what went wrong.
+pub(crate) fn complain(message: &dyn Display) {
+    let style = anstyle::AnsiColor::Red.on_default().bold();
+    // Nobody to tell when standard error is closed.
+    let _ = writeln!(anstream::stderr().lock(), "{style}error{style:#}: {message}");
+}
+
+/// Counts and reports the inputs that could not be used, while the others go on.
+#[derive(Debug, Default)]
+pub(crate) struct Problems {
+    count: u64,
+}
+
+impl Problems {
+    /// Reports one.
+    pub(crate) fn report(&mut self, message: &dyn Display) {
+        self.count += 1;
+        complain(message);
+    }
+
+    /// How the run ended, with a closing line where many inputs were bad among good ones.
+    pub(crate) fn exit(&self, inputs: u64) -> Exit {
+        if self.count == 0 {
+            return Exit::Fine;
+        }
+        if inputs > 1 {
+            let (bad, good) = (self.count, inputs.saturating_sub(self.count));
+            let _ = writeln!(
+                anstream::stderr().lock(),
+                "{bad} of {inputs} inputs could not be used; {good} were"
+            );
+        }
+        Exit::BadInput
+    }
+}

@@ -45,6 +45,7 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     cli.color.apply();
+    quiet_caught_panics();
     let outcome = match &cli.command {
         Command::Fingerprint(args) => commands::fingerprint::run(args),
         Command::Hash(args) => commands::hash::run(args),
@@ -60,4 +61,14 @@ fn main() -> ExitCode {
             Exit::BadInput.into()
         }
     }
+}
+
+/// A panic of a third-party parser is caught and reported as an error of its document; it need not be said twice.
+fn quiet_caught_panics() {
+    let announce = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !leitong_text::extract::parsing() {
+            announce(panic);
+        }
+    }));
 }

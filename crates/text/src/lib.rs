@@ -1,6 +1,33 @@
-//! Bytes to text to tokens.
+//! Bytes to text to tokens. Depends on nothing else of ours.
 //!
-//! (front page to be completed)
+//! Data flows one way, a module a step; every step that changes a text leaves the way back ([`span::OffsetMap`]), so
+//! that answers can point into the original:
+//!
+//! | module | from | to |
+//! |---|---|---|
+//! | [`encoding`] | bytes | characters |
+//! | [`extract`] | a file | its text: HTML, XML, Word, Excel, PDF, plain |
+//! | [`normalize`] | any text | the one form that equal texts share |
+//! | [`segment`] | a text | words, every byte in exactly one |
+//! | [`synonyms`], [`filter`] | words | the words that count |
+//! | [`tokenize`] | the last three in one | [`tokenize::Token`]s |
+//! | [`sentence`] | a text | its sentences, noise left out |
+//!
+//! ```
+//! use leitong_text::extract::{self, extract};
+//! use leitong_text::normalize::{Normalizer, Options};
+//! use leitong_text::tokenize::{Resources, Settings, Tokenizer};
+//!
+//! let page = "<html><body><p>如有雷同，絕非巧合。</p></body></html>".as_bytes();
+//! let found = extract(page, Some("page.html"), &extract::Options::default())?;
+//! let normalizer = Normalizer::new(Options::default());
+//! let normalized = normalizer.normalize(&found.text);
+//! assert_eq!(normalized.text, "如有雷同,绝非巧合。");
+//! let tokenizer = Tokenizer::new(&Settings::default(), Resources::default(), &normalizer, false)?;
+//! let words: Vec<&str> = tokenizer.tokens(&normalized.text).iter().map(|token| token.text).collect();
+//! assert_eq!(words, ["如有", "雷同", "绝非", "巧合"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod encoding;
 pub mod extract;

@@ -42,6 +42,7 @@ mod xml;
 
 pub use error::ExtractError;
 pub use format::{Format, UnknownFormat};
+pub use guard::parsing;
 pub use options::{HtmlMode, Options};
 
 use crate::span::OffsetMap;

@@ -6,8 +6,6 @@
 //! common phrase does not tear a long copy apart.
 
 use crate::units::Unit;
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 use std::ops::Range;
 
 /// Equal units that start a passage in texts of this many units: six, fewer where the shorter text has hardly more.
@@ -74,18 +72,15 @@ pub fn align(a: &[Unit], b: &[Unit]) -> Alignment {
 
 /// Starts of maximal equal runs of at least `seed` units, longest first, then in reading order.
 fn seeds(a: &[Unit], b: &[Unit], seed: usize) -> Vec<(usize, usize)> {
-    // Only looked up, never walked, so the order of the table cannot show; fixed seeds all the same.
-    let mut places: HashMap<&[Unit], Vec<u32>, BuildHasherDefault<UnitHasher>> = HashMap::default();
-    for (at, window) in b.windows(seed).enumerate() {
-        let list = places.entry(window).or_default();
-        if list.len() < PLACES {
-            list.push(at as u32);
-        }
-    }
+    let mut places: Vec<(u64, u32)> =
+        b.windows(seed).enumerate().map(|(at, window)| (hash(window), at as u32)).collect();
+    places.sort_unstable();
     let mut found: Vec<(usize, usize, usize)> = Vec::new();
     for (at_a, window) in a.windows(seed).enumerate() {
-        for &at_b in places.get(window).map_or(&[][..], Vec::as_slice) {
-            let at_b = at_b as usize;
+        let wanted = hash(window);
+        let first = places.partition_point(|&(hash, _)| hash < wanted);
+        let same = places[first..].iter().take_while(|&&(hash, _)| hash == wanted).take(PLACES);
+        for at_b in same.map(|&(_, at)| at as usize).filter(|&at| &b[at..at + seed] == window) {
             let inside_a_longer_run = at_a > 0 && at_b > 0 && a[at_a - 1] == b[at_b - 1];
             if !inside_a_longer_run {
                 let pairs = a[at_a..].iter().zip(&b[at_b..]).take(LONGEST);
@@ -122,73 +117,60 @@ impl Work<'_> {
 
     /// The passage around a seed.
     fn grow(&mut self, at_a: usize, at_b: usize) -> Passage {
-        let mut passage = Passage { a: at_a..at_a, b: at_b..at_b, matched: 0, differing: 0, runs: 1 };
-        loop {
-            while passage.a.end < self.a.len()
-                && passage.b.end < self.b.len()
-                && self.a[passage.a.end] == self.b[passage.b.end]
-                && self.free(passage.a.end, passage.b.end)
-            {
-                self.pair(passage.a.end, passage.b.end);
-                passage.a.end += 1;
-                passage.b.end += 1;
-                passage.matched += 1;
-            }
-            let (rest_a, rest_b) = (
-                self.free_run_after(&passage.a, &self.partner_a),
-                self.free_run_after(&passage.b, &self.partner_b),
-            );
-            let (rest_a, rest_b) = (&self.a[passage.a.end..rest_a], &self.b[passage.b.end..rest_b]);
-            let Some((skip_a, skip_b)) = jump(rest_a.len(), rest_b.len(), |i, j| rest_a[i] == rest_b[j])
-            else {
-                break;
-            };
-            passage.a.end += skip_a;
-            passage.b.end += skip_b;
-            passage.differing += skip_a.max(skip_b);
-            passage.runs += 1;
+        let right = self.extend(at_a, at_b, |start, i| start + i, (self.a.len() - at_a, self.b.len() - at_b));
+        let left = self.extend(at_a, at_b, |start, i| start - 1 - i, (at_a, at_b));
+        Passage {
+            a: at_a - left.a..at_a + right.a,
+            b: at_b - left.b..at_b + right.b,
+            matched: left.matched + right.matched,
+            differing: left.differing + right.differing,
+            runs: 1 + left.differences + right.differences,
         }
-        loop {
-            while passage.a.start > 0
-                && passage.b.start > 0
-                && self.a[passage.a.start - 1] == self.b[passage.b.start - 1]
-                && self.free(passage.a.start - 1, passage.b.start - 1)
-            {
-                passage.a.start -= 1;
-                passage.b.start -= 1;
-                self.pair(passage.a.start, passage.b.start);
-                passage.matched += 1;
-            }
-            let (from_a, from_b) = (
-                self.free_run_before(&passage.a, &self.partner_a),
-                self.free_run_before(&passage.b, &self.partner_b),
-            );
-            let (rest_a, rest_b) = (&self.a[from_a..passage.a.start], &self.b[from_b..passage.b.start]);
-            let (last_a, last_b) = (rest_a.len(), rest_b.len());
-            let Some((skip_a, skip_b)) =
-                jump(last_a, last_b, |i, j| rest_a[last_a - 1 - i] == rest_b[last_b - 1 - j])
-            else {
-                break;
-            };
-            passage.a.start -= skip_a;
-            passage.b.start -= skip_b;
-            passage.differing += skip_a.max(skip_b);
-            passage.runs += 1;
-        }
-        passage
     }
 
-    /// The end of the unmatched units behind a passage, as far as a jump can reach.
-    fn free_run_after(&self, range: &Range<usize>, partners: &[Option<u32>]) -> usize {
-        let reach = (range.end + GAP + AGREE).min(partners.len());
-        (range.end..reach).find(|&i| partners[i].is_some()).unwrap_or(reach)
+    /// How far a passage goes one way from `(from_a, from_b)`. `index` gives the unit that is so many steps away,
+    /// `room` how many steps there are on either side.
+    fn extend(
+        &mut self,
+        from_a: usize,
+        from_b: usize,
+        index: impl Fn(usize, usize) -> usize,
+        room: (usize, usize),
+    ) -> Reach {
+        let mut reach = Reach::default();
+        loop {
+            while reach.a < room.0 && reach.b < room.1 {
+                let (i, j) = (index(from_a, reach.a), index(from_b, reach.b));
+                if self.a[i] != self.b[j] || !self.free(i, j) {
+                    break;
+                }
+                self.pair(i, j);
+                (reach.a, reach.b, reach.matched) = (reach.a + 1, reach.b + 1, reach.matched + 1);
+            }
+            // A jump stays within units that nobody has taken.
+            let free = |partners: &[Option<u32>], from: usize, at: usize, room: usize| {
+                (at..room.min(at + GAP + AGREE)).take_while(|&i| partners[index(from, i)].is_none()).count()
+            };
+            let free_a = free(&self.partner_a, from_a, reach.a, room.0);
+            let free_b = free(&self.partner_b, from_b, reach.b, room.1);
+            let equal =
+                |i: usize, j: usize| self.a[index(from_a, reach.a + i)] == self.b[index(from_b, reach.b + j)];
+            let Some((skip_a, skip_b)) = jump(free_a, free_b, equal) else { return reach };
+            (reach.a, reach.b) = (reach.a + skip_a, reach.b + skip_b);
+            reach.differing += skip_a.max(skip_b);
+            reach.differences += 1;
+        }
     }
+}
 
-    /// The start of the unmatched units before a passage, as far as a jump can reach.
-    fn free_run_before(&self, range: &Range<usize>, partners: &[Option<u32>]) -> usize {
-        let reach = range.start.saturating_sub(GAP + AGREE);
-        (reach..range.start).rev().find(|&i| partners[i].is_some()).map_or(reach, |i| i + 1)
-    }
+/// How far a passage goes one way.
+#[derive(Default)]
+struct Reach {
+    a: usize,
+    b: usize,
+    matched: usize,
+    differing: usize,
+    differences: usize,
 }
 
 /// The smallest difference to jump over, balanced ones first: how many units to skip on either side so that
@@ -206,28 +188,11 @@ fn jump(len_a: usize, len_b: usize, equal: impl Fn(usize, usize) -> bool) -> Opt
     })
 }
 
-/// A small multiplicative hash with a fixed start.
-#[derive(Default)]
-struct UnitHasher(u64);
-
-impl std::hash::Hasher for UnitHasher {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        self.write_u64(value as u64);
-    }
+/// A small multiplicative hash; equal hashes are compared unit by unit afterwards.
+fn hash(units: &[Unit]) -> u64 {
+    units
+        .iter()
+        .fold(0, |hash: u64, unit| (hash.rotate_left(5) ^ unit.value()).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 #[cfg(test)]

@@ -45,8 +45,8 @@ pub enum FingerprintError {
 #[derive(Debug)]
 pub struct Fingerprinter {
     recipe: Recipe,
-    normalizer: Normalizer,
-    letters: Normalizer,
+    normalizer: OnceLock<Normalizer>,
+    letters_only: OnceLock<Normalizer>,
     tokenizer: OnceLock<Tokenizer>,
     pub(crate) simhash_idf: IdfTable,
     pub(crate) keyword_idf: IdfTable,
@@ -78,13 +78,11 @@ impl Fingerprinter {
                 .map(IdfTable::Own)
                 .map_err(|error| recipe.bad_file(path, &error)),
         };
-        let letters_only =
-            Options { punctuation: Punctuation::Drop, whitespace: Whitespace::Drop, ..settings.normalize };
         let own = Self {
             simhash_idf: idf(&settings.simhash.idf)?,
             keyword_idf: idf(&settings.keywords.idf)?,
-            normalizer: Normalizer::new(settings.normalize),
-            letters: Normalizer::new(letters_only),
+            normalizer: OnceLock::new(),
+            letters_only: OnceLock::new(),
             tokenizer: OnceLock::new(),
             recipe,
         };
@@ -118,15 +116,23 @@ impl Fingerprinter {
         Prepared::new(self, Source::Tokens(tokens))
     }
 
+    // Tables and segmenter are built when they are first needed: most runs need only some of them.
+
     pub(crate) fn normalizer(&self) -> &Normalizer {
-        &self.normalizer
+        self.normalizer.get_or_init(|| Normalizer::new(self.settings().normalize))
     }
 
     pub(crate) fn letters_only(&self) -> &Normalizer {
-        &self.letters
+        self.letters_only.get_or_init(|| {
+            let normalize = self.settings().normalize;
+            Normalizer::new(Options {
+                punctuation: Punctuation::Drop,
+                whitespace: Whitespace::Drop,
+                ..normalize
+            })
+        })
     }
 
-    /// The segmenter is built when the first word is asked for: recipes of character runs never need it.
     pub(crate) fn tokenizer(&self) -> &Tokenizer {
         self.tokenizer.get_or_init(|| {
             let built = self.build_tokenizer();
@@ -147,7 +153,7 @@ impl Fingerprinter {
         };
         let tokens = tokenize::Settings { segment: words.segment, filter: words.filter.clone() };
         let tags = !simhash.boosts.0.is_empty() || !keywords.boosts.0.is_empty();
-        Tokenizer::new(&tokens, resources, &self.normalizer, tags).map_err(|error| {
+        Tokenizer::new(&tokens, resources, self.normalizer(), tags).map_err(|error| {
             let path = match error {
                 TokenizerError::Synonyms(_) => &words.synonyms_file,
                 _ => &words.dictionary_file,

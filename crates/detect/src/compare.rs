@@ -115,11 +115,13 @@ impl Fingerprinter {
 
     fn cosine(&self, a: &Prepared<'_>, b: &Prepared<'_>) -> f64 {
         let (tokens_a, tokens_b) = (a.tokens(), b.tokens());
-        let (terms_a, terms_b) = (self.keyword_terms(&tokens_a), self.keyword_terms(&tokens_b));
-        let vector = |terms: &[leitong_fingerprint::weight::Term<'_>]| -> Vec<(String, u64)> {
-            terms.iter().map(|term| (term.text.to_owned(), term.weight)).collect()
+        let vector = |tokens| -> Vec<(&str, u64)> {
+            let mut terms: Vec<_> =
+                self.keyword_terms(tokens).iter().map(|term| (term.text, term.weight)).collect();
+            terms.sort_unstable();
+            terms
         };
-        cosine(&vector(&terms_a), &vector(&terms_b))
+        cosine(&vector(&tokens_a), &vector(&tokens_b))
     }
 }
 

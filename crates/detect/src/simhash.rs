@@ -59,7 +59,13 @@ impl Fingerprinter {
         if !settings.floor.allows(terms.len(), heaviest, sum) {
             return self.floored(None);
         }
-        let hash = |term: &Term<'_>, out: &mut [u64]| settings.hash.hash_into(term.text, settings.units, out);
+        // Terms carry the hash of our own recipes already.
+        let have_hash =
+            settings.hash == Algorithm::Xxh3 && settings.units == Units::Utf8 && settings.bits <= 64;
+        let hash = |term: &Term<'_>, out: &mut [u64]| match out {
+            [word] if have_hash => *word = term.hash,
+            _ => settings.hash.hash_into(term.text, settings.units, out),
+        };
         self.floored(Some(simhash(terms, settings.bits, settings.tie, |term| term.weight, hash)))
     }
 
@@ -95,15 +101,15 @@ impl Fingerprinter {
         ngram::hashes(letters, n, hashes);
         distinct.count(hashes);
         let features = distinct.hashes();
-        let weights = distinct.counts().iter().map(|&count| settings.weight.of_count(u64::from(count)));
-        if settings.weight == Scheme::Set {
+        let heaviest = if settings.weight == Scheme::Set {
             counters.add_all(features.as_chunks::<1>().0);
+            1
         } else {
-            for (&hash, weight) in features.iter().zip(weights.clone()) {
-                counters.add([hash], weight);
-            }
-        }
-        let heaviest = weights.max().unwrap_or(0);
+            let weigh = |&count: &u32| settings.weight.of_count(u64::from(count));
+            let weights: Vec<u64> = distinct.counts().iter().map(weigh).collect();
+            counters.add_weighted(features.as_chunks::<1>().0, &weights);
+            weights.iter().copied().max().unwrap_or(0)
+        };
         let allowed = settings.floor.allows(features.len(), heaviest, counters.total());
         allowed.then(|| counters.fold(settings.tie)[0])
     }

@@ -39,6 +39,7 @@ pub struct Distinct {
     slots: Vec<u32>,
     hashes: Vec<u64>,
     counts: Vec<u32>,
+    firsts: Vec<u32>,
 }
 
 impl Distinct {
@@ -50,8 +51,9 @@ impl Distinct {
         self.slots.resize(size, 0);
         self.hashes.clear();
         self.counts.clear();
+        self.firsts.clear();
         let mask = size - 1;
-        for &hash in hashes {
+        for (at, &hash) in hashes.iter().enumerate() {
             // The high bits choose the slot: they are as well mixed as any.
             let mut slot = (hash >> 32) as usize & mask;
             loop {
@@ -59,6 +61,7 @@ impl Distinct {
                     0 => {
                         self.hashes.push(hash);
                         self.counts.push(1);
+                        self.firsts.push(at as u32);
                         self.slots[slot] = self.hashes.len() as u32;
                         break;
                     }
@@ -82,6 +85,12 @@ impl Distinct {
     #[must_use]
     pub fn counts(&self) -> &[u32] {
         &self.counts
+    }
+
+    /// Where each of [`Distinct::hashes`] was seen first.
+    #[must_use]
+    pub fn firsts(&self) -> &[u32] {
+        &self.firsts
     }
 }
 
@@ -119,6 +128,9 @@ mod tests {
             let found: BTreeMap<u64, u32> =
                 table.hashes().iter().copied().zip(table.counts().iter().copied()).collect();
             prop_assert_eq!(found, expected);
+            for (hash, first) in table.hashes().iter().zip(table.firsts()) {
+                prop_assert_eq!(hashes.iter().position(|h| h == hash), Some(*first as usize));
+            }
         }
     }
 }

@@ -81,6 +81,24 @@ impl<const W: usize> Counters<W> {
     /// Counts many hashes, each with weight 1.
     pub fn add_all(&mut self, hashes: &[[u64; W]]) {
         self.total += hashes.len() as u64;
+        self.add_at(0, hashes);
+    }
+
+    /// Counts many hashes, each with its own weight: for every bit of the weights, those that have it at once.
+    pub fn add_weighted(&mut self, hashes: &[[u64; W]], weights: &[u64]) {
+        self.total += weights.iter().sum::<u64>();
+        let bits = weights.iter().fold(0, |all, weight| all | weight);
+        let mut chosen = Vec::with_capacity(hashes.len());
+        for plane in (0..64).filter(|plane| bits >> plane & 1 == 1) {
+            let with_bit = hashes.iter().zip(weights).filter(|(_, weight)| *weight >> plane & 1 == 1);
+            chosen.clear();
+            chosen.extend(with_bit.map(|(hash, _)| *hash));
+            self.add_at(plane, &chosen);
+        }
+    }
+
+    /// Adds `2^plane` for every bit of the hashes, eight of them at a time.
+    fn add_at(&mut self, plane: usize, hashes: &[[u64; W]]) {
         let (eights, rest) = hashes.as_chunks::<8>();
         let (mut ones, mut twos, mut fours) = ([0; W], [0; W], [0; W]);
         for [a, b, c, d, e, f, g, h] in eights {
@@ -92,13 +110,13 @@ impl<const W: usize> Counters<W> {
             let (two, four_b) = carry_save(&two, &two_a, &two_b);
             let (four, eight) = carry_save(&fours, &four_a, &four_b);
             (ones, twos, fours) = (sum, two, four);
-            self.ripple(3, eight);
+            self.ripple(plane + 3, eight);
         }
-        self.ripple(0, ones);
-        self.ripple(1, twos);
-        self.ripple(2, fours);
+        self.ripple(plane, ones);
+        self.ripple(plane + 1, twos);
+        self.ripple(plane + 2, fours);
         for hash in rest {
-            self.ripple(0, *hash);
+            self.ripple(plane, *hash);
         }
     }
 
@@ -179,12 +197,15 @@ fn simhash_words<const W: usize, F>(
     weight: impl Fn(&F) -> u64,
     hash: impl Fn(&F, &mut [u64]),
 ) -> Fingerprint {
-    let mut counters = Counters::<W>::default();
-    for feature in features {
+    let hashed = |feature: &F| {
         let mut words = [0; W];
         hash(feature, &mut words);
-        counters.add(words, weight(feature));
-    }
+        words
+    };
+    let hashes: Vec<[u64; W]> = features.iter().map(hashed).collect();
+    let weights: Vec<u64> = features.iter().map(weight).collect();
+    let mut counters = Counters::<W>::default();
+    counters.add_weighted(&hashes, &weights);
     Fingerprint::from_words(width, &counters.fold(tie))
 }
 
@@ -227,14 +248,17 @@ mod tests {
         }
 
         #[test]
-        fn counting_in_bulk_equals_one_by_one(hashes in prop::collection::vec(any::<u64>(), 0..200)) {
+        fn counting_in_bulk_equals_one_by_one(hashes in prop::collection::vec(any::<u64>(), 0..200), weight in 0u64..40) {
             let hashes: Vec<[u64; 1]> = hashes.into_iter().map(|h| [h]).collect();
             let (mut bulk, mut single) = (Counters::<1>::default(), Counters::<1>::default());
             let (first, second) = hashes.split_at(hashes.len() / 3);
             bulk.add_all(first);
             bulk.add_all(second);
-            for hash in &hashes {
+            let weights: Vec<u64> = (0..hashes.len() as u64).map(|i| i * weight % 23).collect();
+            bulk.add_weighted(&hashes, &weights);
+            for (hash, weight) in hashes.iter().zip(weights) {
                 single.add(*hash, 1);
+                single.add(*hash, weight);
             }
             for tie in [Tie::One, Tie::Zero] {
                 prop_assert_eq!(bulk.fold(tie), single.fold(tie));

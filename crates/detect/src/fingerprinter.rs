@@ -183,6 +183,12 @@ impl Fingerprinter {
         match features {
             Features::Words => Shingles::of_words(&texts(&document.tokens()), words),
             Features::Characters(n) => Shingles::of_characters(&document.letters().text, n),
+            Features::Units(n) => {
+                let text = &document.normalized().text;
+                let mut units = Vec::new();
+                crate::units::cut(text, |start, end| units.push(&text[start..end]));
+                Shingles::of_words(&units, n)
+            }
             Features::PythonWindows(n) => Shingles::of_words(&python::windows(&document.plain_text(), n), 1),
         }
     }

@@ -2,14 +2,15 @@
 
 use crate::fingerprinter::Fingerprinter;
 use crate::prepared::Prepared;
-use crate::python;
 use crate::recipe::Features;
 use crate::value::{Answer, Value};
+use crate::{python, units};
 use leitong_fingerprint::Fingerprint;
-use leitong_fingerprint::hash::{Algorithm, Units};
+use leitong_fingerprint::hash::{Algorithm, Units, own64};
 use leitong_fingerprint::ngram::{self, Distinct};
 use leitong_fingerprint::simhash::{Counters, simhash};
 use leitong_fingerprint::weight::{Occurrence, Scheme, TagBoosts, Term, Weighing};
+use leitong_text::normalize::Normalized;
 
 /// Memory that the hot path uses again and again.
 #[derive(Clone, Debug, Default)]
@@ -17,15 +18,49 @@ pub struct Scratch {
     hashes: Vec<u64>,
     distinct: Distinct,
     counters: Counters<1>,
+    runs: UnitRuns,
+    normalized: Normalized,
+}
+
+/// Runs of units, as slices of the letters that make them: a run is contiguous there.
+#[derive(Clone, Debug, Default)]
+struct UnitRuns {
+    letters: String,
+    /// Where each unit starts, and where the last one ends.
+    bounds: Vec<u32>,
+}
+
+impl UnitRuns {
+    fn cut(&mut self, text: &str) {
+        self.letters.clear();
+        self.bounds.clear();
+        self.bounds.push(0);
+        units::cut(text, |start, end| {
+            self.letters.push_str(&text[start..end]);
+            self.bounds.push(self.letters.len() as u32);
+        });
+    }
+
+    /// Every run of `n` units; all of them where there are fewer.
+    fn of(&self, n: usize) -> impl Iterator<Item = &str> {
+        let units = self.bounds.len() - 1;
+        let n = n.min(units);
+        let starts = if units == 0 { &[][..] } else { &self.bounds[..=units - n] };
+        starts.iter().zip(&self.bounds[n..]).map(|(&start, &end)| &self.letters[start as usize..end as usize])
+    }
 }
 
 impl Fingerprinter {
     /// SimHash with the reasons where there is none.
+    #[must_use]
     pub fn simhash(&self, document: &Prepared<'_>) -> Answer {
         let settings = &self.settings().simhash;
-        if let Some(n) = self.fast_characters() {
-            let letters = document.letters();
-            let hash = self.simhash64_of_letters(&letters.text, n, &mut Scratch::default());
+        if self.has_fast_path() {
+            let text = match settings.features {
+                Features::Units(_) => &document.normalized().text,
+                _ => &document.letters().text,
+            };
+            let hash = self.fold_runs(text, &mut Scratch::default());
             return self.floored(hash.map(|hash| Fingerprint::from_words(settings.bits, &[hash])));
         }
         let weighing = Weighing {
@@ -44,6 +79,11 @@ impl Fingerprinter {
             Features::Characters(n) => {
                 let letters = document.letters();
                 self.fold(&weighing.weigh(&untagged(&character_runs(&letters.text, n))))
+            }
+            Features::Units(n) => {
+                let mut runs = UnitRuns::default();
+                runs.cut(&document.normalized().text);
+                self.fold(&weighing.weigh(&untagged(&runs.of(n).collect::<Vec<_>>())))
             }
             Features::PythonWindows(n) => {
                 let windows = python::windows(&document.plain_text(), n);
@@ -78,27 +118,32 @@ impl Fingerprinter {
         }
     }
 
-    /// The run length when SimHash is made of character runs in the way that has a fast path.
-    fn fast_characters(&self) -> Option<usize> {
+    /// Whether SimHash is made of runs of characters or units in the way that has a fast path.
+    fn has_fast_path(&self) -> bool {
         let settings = &self.settings().simhash;
-        let plain = settings.hash == Algorithm::Xxh3
+        matches!(settings.features, Features::Characters(_) | Features::Units(_))
+            && is_counting(settings.weight)
+            && settings.hash == Algorithm::Xxh3
             && settings.units == Units::Utf8
             && settings.bits <= 64
             && settings.top.is_none()
-            && settings.boosts == TagBoosts::default();
-        match settings.features {
-            Features::Characters(n) if plain && is_counting(settings.weight) => Some(n),
-            _ => None,
-        }
+            && settings.boosts == TagBoosts::default()
     }
 
-    /// The SimHash of letters (see [`Prepared::letters`]) as a word, for recipes of character runs; the hot path.
-    fn simhash64_of_letters(&self, letters: &str, n: usize, scratch: &mut Scratch) -> Option<u64> {
+    /// The SimHash of runs as a word; the hot path. `text` is normalised: for characters the letters alone.
+    fn fold_runs(&self, text: &str, scratch: &mut Scratch) -> Option<u64> {
         let settings = &self.settings().simhash;
-        let Scratch { hashes, distinct, counters } = scratch;
+        let Scratch { hashes, distinct, counters, runs, .. } = scratch;
         hashes.clear();
         counters.clear();
-        ngram::hashes(letters, n, hashes);
+        match settings.features {
+            Features::Units(n) => {
+                runs.cut(text);
+                hashes.extend(runs.of(n).map(|run| own64(run.as_bytes())));
+            }
+            Features::Characters(n) => ngram::hashes(text, n, hashes),
+            Features::Words | Features::PythonWindows(_) => return None,
+        }
         distinct.count(hashes);
         let features = distinct.hashes();
         let heaviest = if settings.weight == Scheme::Set {
@@ -114,17 +159,27 @@ impl Fingerprinter {
         allowed.then(|| counters.fold(settings.tie)[0])
     }
 
-    /// The SimHash of a text as a word, for many texts in a row; `None` where there is too little evidence or the
-    /// recipe has no 64-bit SimHash of character runs.
+    /// The SimHash of a text as a word, for many texts in a row; `None` where there is too little evidence, or where
+    /// the recipe's SimHash is not made of runs of characters or units at 64 bits.
     #[must_use]
     pub fn simhash64(&self, text: &str, scratch: &mut Scratch) -> Option<u64> {
-        let letters = self.letters_only().normalize(text);
-        self.simhash64_of_letters(&letters.text, self.fast_characters()?, scratch)
+        if !self.has_fast_path() {
+            return None;
+        }
+        let normalizer = match self.settings().simhash.features {
+            Features::Units(_) => self.normalizer(),
+            _ => self.letters_only(),
+        };
+        let mut normalized = std::mem::take(&mut scratch.normalized);
+        normalizer.normalize_into(text, &mut normalized);
+        let hash = self.fold_runs(&normalized.text, scratch);
+        scratch.normalized = normalized;
+        hash
     }
 }
 
 fn is_counting(scheme: Scheme) -> bool {
-    matches!(scheme, Scheme::Uniform | Scheme::Count | Scheme::Set | Scheme::Sqrt)
+    matches!(scheme, Scheme::Uniform | Scheme::Count | Scheme::Set | Scheme::Log | Scheme::Sqrt)
 }
 
 fn untagged<S: AsRef<str>>(texts: &[S]) -> Vec<Occurrence<'_>> {

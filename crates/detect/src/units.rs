@@ -28,6 +28,20 @@ pub struct Units {
 const LETTERS_A_UNIT: usize = 4;
 
 impl Unit {
+    /// The unit of a piece of text: the character itself, or up to four letters packed into a number. 16 bits a letter
+    /// are enough, because letters beyond the basic plane are rare; the top bits keep a piece of one or two letters
+    /// apart from a character that stands alone.
+    fn of(piece: &str) -> Self {
+        let mut letters = piece.chars();
+        match (letters.next(), letters.next()) {
+            (Some(c), None) if Kind::of(c) == Kind::Alone => Self(u64::from(c)),
+            _ => {
+                let packed = piece.chars().fold(0, |packed, c| packed << 16 | u64::from(c) & 0xffff);
+                Self(packed ^ (piece.chars().count() as u64) << 61)
+            }
+        }
+    }
+
     /// The numeral the unit is, if it is one.
     #[must_use]
     pub fn numeral(self) -> Option<Numeral> {
@@ -58,63 +72,64 @@ impl Unit {
 #[must_use]
 pub fn units(text: &str) -> Units {
     let mut out = Units::default();
-    let mut piece = Piece::default();
-    for (at, c) in text.char_indices() {
-        let end = at + c.len_utf8();
-        if !c.is_alphanumeric() && c != '〇' {
-            piece.flush(&mut out);
-        } else if stands_alone(c) {
-            piece.flush(&mut out);
-            out.units.push(Unit(u64::from(c)));
-            out.spans.push(Span::new(at, end));
-        } else {
-            piece.push(c, at, end, &mut out);
-        }
-    }
-    piece.flush(&mut out);
+    cut(text, |start, end| {
+        out.units.push(Unit::of(&text[start..end]));
+        out.spans.push(Span::new(start, end));
+    });
     out
 }
 
-/// Digits, and letters of scripts that are written without spaces between words.
-fn stands_alone(c: char) -> bool {
-    match u32::from(c) {
-        0x30..=0x39 => true,
-        // Thai to Myanmar, Khmer; kana, CJK and Hangul are all from U+2E80 on.
-        0x0E00..=0x109F | 0x1780..=0x17FF | 0x2E80.. => true,
-        _ => false,
+/// Finds the units of a text and hands out the bytes of each, in order.
+pub(crate) fn cut(text: &str, mut unit: impl FnMut(usize, usize)) {
+    let mut letters = 0;
+    let mut start = 0;
+    for (at, c) in text.char_indices() {
+        let kind = Kind::of(c);
+        if letters > 0 && (kind != Kind::Letter || letters == LETTERS_A_UNIT) {
+            unit(start, at);
+            letters = 0;
+        }
+        match kind {
+            Kind::Separator => {}
+            Kind::Alone => unit(at, at + c.len_utf8()),
+            Kind::Letter => {
+                if letters == 0 {
+                    start = at;
+                }
+                letters += 1;
+            }
+        }
+    }
+    if letters > 0 {
+        unit(start, text.len());
     }
 }
 
-/// Up to four letters of a word on their way to a unit.
-#[derive(Default)]
-struct Piece {
-    value: u64,
-    letters: usize,
-    start: usize,
-    end: usize,
+/// What a character is to a unit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Ends a unit and is in none.
+    Separator,
+    /// A unit by itself: a digit, or a character of a script that is written without spaces.
+    Alone,
+    /// Part of a word.
+    Letter,
 }
 
-impl Piece {
-    fn push(&mut self, c: char, start: usize, end: usize, out: &mut Units) {
-        if self.letters == 0 {
-            self.start = start;
-        }
-        // 16 bits a letter is enough: letters beyond the basic plane are in scripts that stand alone, or rare.
-        self.value = self.value << 16 | u64::from(c) & 0xffff;
-        self.letters += 1;
-        self.end = end;
-        if self.letters == LETTERS_A_UNIT {
-            self.flush(out);
-        }
-    }
-
-    fn flush(&mut self, out: &mut Units) {
-        if self.letters > 0 {
-            // The top bits keep a piece of one or two letters apart from a character that stands alone.
-            let value = self.value ^ (self.letters as u64) << 61;
-            out.units.push(Unit(value));
-            out.spans.push(Span::new(self.start, self.end));
-            *self = Self::default();
+impl Kind {
+    #[inline]
+    fn of(c: char) -> Self {
+        match c {
+            // The two that texts are mostly made of, before the look-up in Unicode's tables.
+            '一'..='龥' => Self::Alone,
+            'a'..='z' => Self::Letter,
+            '0'..='9' => Self::Alone,
+            '\0'..='\x7f' if !c.is_ascii_alphabetic() => Self::Separator,
+            '〇' => Self::Alone,
+            _ if !c.is_alphanumeric() => Self::Separator,
+            // Thai to Myanmar, Khmer; kana, CJK and Hangul are all from U+2E80 on.
+            '\u{e00}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'.. => Self::Alone,
+            _ => Self::Letter,
         }
     }
 }

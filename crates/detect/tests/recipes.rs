@@ -34,7 +34,15 @@ fn built_in_recipes_are_frozen() {
     assert_eq!(recipe::names().count(), FROZEN.len());
 }
 
-const FROZEN: &[(&str, &str, &str)] = &[];
+const FROZEN: &[(&str, &str, &str)] = &[
+    ("leitong-1", "447919d0555e211f9fce240b3c443538", "e6a3cf6724fcb6a7"),
+    ("leitong-words-1", "5537fdf49229421232c343c99f1e56d6", "e6a424ff2efcc485"),
+    ("cms-redis", "e54fcd1712c3b43df2852fdf2c5b7ae2", "9f3800081e7d0df5"),
+    ("ik", "fada3dc795e50a3127eaac3b656ce65b", "2015964f790d9dac"),
+    ("es-news", "15d6ec4d8238d8f2f17ce9bffdfe7ad5", "825afa7fe5fcd2be"),
+    ("semantic-2013", "a59ac72c5da331892c1a151857282732", "0000000000009c41"),
+    ("py-simhash", "348542e5ca55ced5200c9fe840efe563", "2ddd6bb088621f27"),
+];
 
 /// The other kinds of the default recipe, each by a digest of its printed value.
 #[test]
@@ -48,7 +56,14 @@ fn every_kind_is_frozen() {
     }
 }
 
-const FROZEN_KINDS: &[(Kind, &str)] = &[];
+const FROZEN_KINDS: &[(Kind, &str)] = &[
+    (Kind::Minhash, "9ac09c68a3d029cc"),
+    (Kind::Winnow, "7080ad70e3a580ec"),
+    (Kind::Keywords, "41dc459036ad27cd"),
+    (Kind::Shingles, "88f5a9d03211a0cf"),
+    (Kind::RabinKarp, "3a5693c4fa84bfb1"),
+    (Kind::SentenceCode, "283262a9c94c359e"),
+];
 
 #[test]
 fn the_digest_covers_what_decides_and_nothing_else() {
@@ -132,9 +147,16 @@ fn the_textbook_rolling_hash() {
 static TWINS: LazyLock<Vec<(Fingerprinter, Fingerprinter)>> = LazyLock::new(|| {
     let ready = |toml: String| Fingerprinter::new(own(&toml).unwrap()).unwrap();
     let mut twins = Vec::new();
-    for (n, weight) in [(1, "set"), (4, "set"), (4, "sqrt"), (2, "count"), (3, "uniform")] {
+    for (features, n, weight) in [
+        ("characters", 1, "set"),
+        ("characters", 4, "sqrt"),
+        ("characters", 3, "uniform"),
+        ("units", 2, "log"),
+        ("units", 3, "set"),
+        ("units", 2, "count"),
+    ] {
         let fast = format!(
-            "name = \"a\"\n[simhash]\nfeatures = {{ characters = {n} }}\nweight = \"{weight}\"\nfloor = {{ features = 3 }}"
+            "name = \"a\"\n[simhash]\nfeatures = {{ {features} = {n} }}\nweight = \"{weight}\"\nfloor = {{ features = 3 }}"
         );
         twins.push((ready(fast.clone()), ready(format!("{fast}\ntop = 100000"))));
     }

@@ -25,6 +25,9 @@ pub enum Scheme {
     Count,
     /// Every distinct term weighs 1, however often it occurs.
     Set,
+    /// One, and one more for every doubling of the frequency: 1, 2, 2, 3, 3, 3, 3, 4. Padding repeated a thousand
+    /// times cannot drown the rest.
+    Log,
     /// The square root of the frequency, in 1/256: repeats count, but less and less.
     Sqrt,
     /// Frequency times inverse document frequency, in thousandths.
@@ -42,6 +45,7 @@ impl Scheme {
     pub fn of_count(self, count: u64) -> u64 {
         match self {
             Self::Set => 1,
+            Self::Log => u64::from(u64::BITS - count.leading_zeros()),
             Self::Sqrt => (count << 16).isqrt(),
             _ => count,
         }
@@ -276,7 +280,7 @@ impl Weighing<'_> {
         let text = word.text;
         let (weight, peak) = match self.scheme {
             Scheme::Uniform => (count, 1),
-            Scheme::Count | Scheme::Set | Scheme::Sqrt => same(self.scheme.of_count(count)),
+            Scheme::Count | Scheme::Set | Scheme::Log | Scheme::Sqrt => same(self.scheme.of_count(count)),
             Scheme::Length => (count * length_weight(text), length_weight(text)),
             Scheme::TfIdf | Scheme::Levels => same(count * u64::from(self.idf.of_hash(hash))),
         };
@@ -331,6 +335,7 @@ mod tests {
         let text = ["b", "a", "a", "c", "a", "a"];
         assert_eq!(weigh(Scheme::Count, None, &text), [("a", 4), ("b", 1), ("c", 1)]);
         assert_eq!(weigh(Scheme::Set, None, &text), [("a", 1), ("b", 1), ("c", 1)]);
+        assert_eq!(weigh(Scheme::Log, None, &text), [("a", 3), ("b", 1), ("c", 1)]);
         assert_eq!(weigh(Scheme::Sqrt, None, &text), [("a", 512), ("b", 256), ("c", 256)]);
         assert_eq!(weigh(Scheme::TfIdf, None, &text), [("a", 6000), ("b", 3000), ("c", 500)]);
         assert_eq!(weigh(Scheme::Levels, None, &text), [("a", 5), ("b", 3), ("c", 1)]);

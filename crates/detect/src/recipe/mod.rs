@@ -264,7 +264,7 @@ impl Recipe {
         Rolling::new(rabin_karp.base, rabin_karp.modulus, rabin_karp.window)?;
         let wrong = |what: &str| Err(RecipeError::Value { name: name.clone(), what: what.to_owned() });
         for features in [simhash.features, minhash.features, shingles.features] {
-            if matches!(features, Features::Characters(0) | Features::PythonWindows(0)) {
+            if matches!(features, Features::Characters(0) | Features::Units(0) | Features::PythonWindows(0)) {
                 return wrong("runs of 0 characters hold nothing; use 1 or more");
             }
         }

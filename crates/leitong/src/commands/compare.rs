@@ -1,6 +1,6 @@
 //! `leitong compare`: two documents side by side.
 
-use crate::input::{self, InputArgs};
+use crate::input::{self, DocumentArgs};
 use crate::output::{self, Exit, Failure, html, passages};
 use leitong_detect::compare::Comparison;
 use leitong_detect::verdict::Verdict;
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
     leitong compare draft.docx published.html\n  \
     leitong compare a.txt b.txt --html report.html\n  \
     leitong compare --literal '如有雷同，纯属巧合' '如有雷同，绝非巧合'\n\n\
-    Verdicts: exact, near, contains, contained are duplicates; quotes shares a passage; different shares nothing that\n\
-    counts. Two texts alone do not tell which wording is common property: compare within a collection for that.")]
+    Verdicts: exact, near, contains, contained are duplicates; quotes shares a passage; different shares nothing that \
+    counts. Two texts alone do not tell which wording is common property.")]
 pub(crate) struct Args {
     /// The first document; `-` is standard input
     a: PathBuf,
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    input: InputArgs,
+    documents: DocumentArgs,
 }
 
 /// One of the two documents.
@@ -87,7 +87,7 @@ fn side(args: &Args, path: &Path, name: &str) -> Result<Side, Failure> {
     } else {
         "; for texts instead of files add --literal"
     };
-    let document = input::one_document(path, &args.input.options())
+    let document = input::one_document(path, &args.documents.options())
         .map_err(|error| Failure::Input(format!("{error}{hint}")))?;
     Ok(Side { name: document.id, text: document.text })
 }

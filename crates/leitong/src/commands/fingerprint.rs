@@ -21,9 +21,9 @@ const BATCH: (usize, usize) = (1024, 16 << 20);
     cat titles.txt | leitong fingerprint --recipe py-simhash\n  \
     echo '[\"雷同\",\"巧合\"]' | leitong fingerprint --tokens --recipe cms-redis\n  \
     leitong fingerprint --kind image photo.jpg\n\n\
-    Without FILE every line of standard input is a text. FILE: .jsonl .ndjson .csv .tsv (also .gz .zst), .parquet,\n\
-    text, HTML, XML, Word, Excel, PDF, or a folder of these. A document with too little evidence has no\n\
-    fingerprint: - in text formats, null in JSON.")]
+    Without FILES every line of standard input is a text. Files are .jsonl, .ndjson, .csv, .tsv (also .gz, .zst), .parquet, \
+    text, HTML, XML, Word, Excel, PDF, or folders of these. A document with too little evidence has no fingerprint: \
+    - in text formats, null in JSON.")]
 pub(crate) struct Args {
     /// Files or folders; `-` or none is standard input
     files: Vec<PathBuf>,

@@ -16,8 +16,8 @@ const LONGEST: u64 = 64 << 20;
 #[command(after_help = "Examples:\n  \
     echo 雷同 | leitong hash --algorithm fnv1a-64 --utf16\n  \
     leitong hash --algorithm md5 words.txt\n\n\
-    SDBM, RS, JS, PJW and ELF are the 64-bit forms of hashes published with 32 bits: the same recurrences\n\
-    and constants modulo 2^64, with the bit positions of PJW and ELF scaled to the word.")]
+    SDBM, RS, JS, PJW and ELF are the 64-bit forms of hashes published with 32 bits: the same recurrences and constants \
+    modulo 2^64, with the bit positions of PJW and ELF scaled to the word.")]
 pub(crate) struct Args {
     /// Files with one word a line; `-` or none is standard input
     files: Vec<PathBuf>,

@@ -7,18 +7,17 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// A file as one document; its id is its path.
-pub(super) fn file(path: &Path, options: &Options) -> Item {
+pub(super) fn file(path: &Path, options: &extract::Options) -> Item {
     let place = || Place::file(path);
-    let bytes =
-        read_bounded(path, options.extract.max_input).map_err(|error| InputError::new(place(), error))?;
+    let bytes = read_bounded(path, options.max_input).map_err(|error| InputError::new(place(), error))?;
     let name = path.file_name().map(|name| name.to_string_lossy());
     document(&bytes, name.as_deref(), place(), options)
 }
 
 /// A stream as one document.
-pub(super) fn stream(input: impl Read, options: &Options) -> Item {
+pub(super) fn stream(input: impl Read, options: &extract::Options) -> Item {
     let place = || Place { file: "standard input".into(), line: None };
-    let limit = options.extract.max_input;
+    let limit = options.max_input;
     let mut bytes = Vec::new();
     input
         .take(limit + 1)
@@ -27,8 +26,8 @@ pub(super) fn stream(input: impl Read, options: &Options) -> Item {
     document(&bytes, None, place(), options)
 }
 
-fn document(bytes: &[u8], name: Option<&str>, place: Place, options: &Options) -> Item {
-    match extract::extract(bytes, name, &options.extract) {
+fn document(bytes: &[u8], name: Option<&str>, place: Place, options: &extract::Options) -> Item {
+    match extract::extract(bytes, name, options) {
         Ok(found) => {
             let fields = Fields { title: found.title.unwrap_or_default(), ..Fields::default() };
             Ok(Document { id: place.file, text: found.text, fields })
@@ -66,7 +65,7 @@ pub(super) fn folder(path: &Path, options: &Options) -> Box<dyn Iterator<Item = 
             Err(error) => Box::new(std::iter::once(Err(error))),
             Ok(path) => match records::Kind::of_path(&path) {
                 Some(kind) => records::open(&path, kind, &options),
-                None => Box::new(std::iter::once(file(&path, &options))),
+                None => Box::new(std::iter::once(file(&path, &options.extract))),
             },
         }
     }))

@@ -96,45 +96,55 @@ pub(crate) enum StdinFormat {
     Document,
 }
 
-/// The flags that every command with inputs has.
+/// The flags of every command that reads documents.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DocumentArgs {
+    /// Use all text of HTML pages, navigation included, not only the article
+    #[arg(long, help_heading = "Input")]
+    all_text: bool,
+    /// Encoding of text documents, where detecting it fails (gb18030, big5, ...)
+    #[arg(long, value_name = "NAME", help_heading = "Input")]
+    encoding: Option<String>,
+    /// Largest text, in MiB; longer ones are refused
+    #[arg(long, value_name = "MIB", default_value_t = 64, help_heading = "Input")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=4095))]
+    max_text: u64,
+}
+
+/// The flags of every command that reads collections of documents.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct InputArgs {
     /// Field that holds the id in JSONL, CSV, TSV and Parquet
     #[arg(long, value_name = "FIELD", default_value = "id", help_heading = "Input")]
-    pub(crate) id: String,
+    id: String,
     /// Field that holds the text
     #[arg(long, value_name = "FIELD", default_value = "text", help_heading = "Input")]
-    pub(crate) text: String,
+    text: String,
     /// How standard input is read
-    #[arg(long, value_enum, default_value_t, help_heading = "Input")]
-    pub(crate) stdin: StdinFormat,
-    /// Use all text of HTML pages, navigation included, not only the article
-    #[arg(long, help_heading = "Input")]
-    pub(crate) all_text: bool,
-    /// Encoding of text documents, where detecting it fails (gb18030, big5, ...)
-    #[arg(long, value_name = "NAME", help_heading = "Input")]
-    pub(crate) encoding: Option<String>,
-    /// Largest text, in MiB; longer ones are refused
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=4095), help_heading = "Input")]
-    pub(crate) max_text: u64,
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Input")]
+    stdin: StdinFormat,
+    #[command(flatten)]
+    documents: DocumentArgs,
+}
+
+impl DocumentArgs {
+    pub(crate) fn options(&self) -> extract::Options {
+        let defaults = extract::Options::default();
+        let max_text = self.max_text << 20;
+        extract::Options {
+            html: if self.all_text { HtmlMode::AllText } else { HtmlMode::Article },
+            encoding: self.encoding.clone(),
+            max_input: defaults.max_input.max(max_text),
+            max_text,
+            ..defaults
+        }
+    }
 }
 
 impl InputArgs {
     pub(crate) fn options(&self) -> Options {
-        let defaults = extract::Options::default();
-        let max_text = self.max_text << 20;
-        Options {
-            id: self.id.clone(),
-            text: self.text.clone(),
-            stdin: self.stdin,
-            extract: extract::Options {
-                html: if self.all_text { HtmlMode::AllText } else { HtmlMode::Article },
-                encoding: self.encoding.clone(),
-                max_input: defaults.max_input.max(max_text),
-                max_text,
-                ..defaults
-            },
-        }
+        let (id, text) = (self.id.clone(), self.text.clone());
+        Options { id, text, stdin: self.stdin, extract: self.documents.options() }
     }
 }
 
@@ -160,7 +170,7 @@ fn source(path: &Path, options: &Options) -> Box<dyn Iterator<Item = Item>> {
     }
     match records::Kind::of_path(path) {
         Some(kind) => records::open(path, kind, options),
-        None => Box::new(std::iter::once(files::file(path, options))),
+        None => Box::new(std::iter::once(files::file(path, &options.extract))),
     }
 }
 
@@ -168,7 +178,7 @@ fn stdin(options: &Options) -> Box<dyn Iterator<Item = Item>> {
     let input = Box::new(std::io::stdin());
     let kind = match options.stdin {
         StdinFormat::Lines => return Box::new(lines::texts(input, options)),
-        StdinFormat::Document => return Box::new(std::iter::once(files::stream(input, options))),
+        StdinFormat::Document => return Box::new(std::iter::once(files::stream(input, &options.extract))),
         StdinFormat::Jsonl => records::Kind::Jsonl,
         StdinFormat::Csv => records::Kind::Csv,
         StdinFormat::Tsv => records::Kind::Tsv,
@@ -229,7 +239,7 @@ pub(crate) fn raw_lines(inputs: &[PathBuf], options: &Options) -> impl Iterator<
 }
 
 /// One file, or standard input, as one document, whatever it is.
-pub(crate) fn one_document(path: &Path, options: &Options) -> Item {
+pub(crate) fn one_document(path: &Path, options: &extract::Options) -> Item {
     if path.as_os_str() == "-" {
         files::stream(std::io::stdin(), options)
     } else {

@@ -55,6 +55,17 @@ pub fn largest_group(fingerprints: &[Option<u64>], shingles: &[Shingles]) -> usi
     places.chunk_by(|a, b| a.0 == b.0).map(different).max().unwrap_or(0)
 }
 
+/// Long texts: so many documents after another joined into one. Where features are few and short, sets of them
+/// fill up, and all long texts grow alike.
+#[must_use]
+pub fn joined(documents: &[Document], count: usize) -> Vec<Document> {
+    let join = |some: &[Document]| {
+        let texts: Vec<&str> = some.iter().map(|document| document.text.as_str()).collect();
+        Document { id: some[0].id.clone(), text: texts.join("\n") }
+    };
+    documents.chunks_exact(count).map(join).collect()
+}
+
 /// How fingerprints of the made-up tables fare.
 #[derive(Clone, Copy, Debug)]
 pub struct TableScore {
@@ -74,28 +85,35 @@ pub fn score_tables(fingerprints: &[Option<u64>]) -> TableScore {
     TableScore { largest_group, pairs_near: share(near::among(fingerprints, 3).len(), pairs) }
 }
 
-/// Made-up tables, a thousand a family: a tenth of the cells say something, the others are padding.
+/// Made-up tables, a thousand a family: few cells say something, the others are padding.
 #[must_use]
 pub fn tables() -> Vec<(&'static str, Vec<Document>)> {
-    const PADDINGS: [(&str, &str); 3] = [("dashes", "---"), ("zeros", "0.00"), ("no data", "暂无数据")];
-    let family = |(name, padding): (&'static str, &str)| {
+    let family = |name: &'static str, padding: &str, rows: u64, one_in: u64| {
         let document =
-            |number: u64| Document { id: format!("{name}-{number}"), text: table(number, padding) };
+            |number| Document { id: format!("{name}-{number}"), text: table(number, padding, rows, one_in) };
         (name, (0..1000).map(document).collect())
     };
-    PADDINGS.into_iter().map(family).collect()
+    vec![
+        family("dashes", "---", 40, 10),
+        family("zeros", "0.00", 40, 10),
+        family("no data", "暂无数据", 40, 10),
+        family("long zeros", "0.00", 400, 100),
+    ]
 }
 
-/// Forty rows of eight cells under a head that all tables share.
-fn table(number: u64, padding: &str) -> String {
+/// So many rows of eight cells under a head that all tables share; one cell in so many says something.
+fn table(number: u64, padding: &str, rows: u64, one_in: u64) -> String {
     let mut text = "| date | opened | closed | high | low | volume | turnover | remark |\n".to_owned();
     text.push_str(&"| --- ".repeat(8));
-    for row in 0..40 {
-        text.push_str(&format!("|\n| 2026-{:02}-{:02} ", row / 28 + 1, row % 28 + 1));
+    for row in 0..rows {
+        text.push_str(&format!("|\n| 2026-{:02}-{:02} ", row / 28 % 12 + 1, row % 28 + 1));
         for column in 0..7 {
             let chance = random([number, row, column, 0]);
-            let cell =
-                if chance.is_multiple_of(10) { cell([number, row, column, 1]) } else { padding.to_owned() };
+            let cell = if chance.is_multiple_of(one_in) {
+                cell([number, row, column, 1])
+            } else {
+                padding.to_owned()
+            };
             text.push_str(&format!("| {cell:>12} "));
         }
     }

@@ -68,7 +68,7 @@ impl Edits {
             })
         };
         let truths = queries.iter().map(truth).collect::<Result<Vec<Truth>>>()?;
-        let (index_shingles, query_shingles) = (near::shingles(&index), near::shingles(&queries));
+        let (index_shingles, query_shingles) = (near::shingles(&index, 5), near::shingles(&queries, 5));
         Ok(Self { truths, index_shingles, query_shingles, index, queries })
     }
 

@@ -8,6 +8,7 @@ pub mod collapse;
 pub mod data;
 pub mod edits;
 pub mod near;
+pub mod propose;
 pub mod revisions;
 pub mod short;
 pub mod timing;

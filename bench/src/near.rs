@@ -67,16 +67,20 @@ fn scan(a: usize, query: u64, values: &[u64], places: &[usize], farthest: u32) -
     hits
 }
 
-/// The five-character shingles of documents, after all normalising: how alike two texts really are.
+/// The normaliser that leaves letters and digits alone.
 #[must_use]
-pub fn shingles(documents: &[Document]) -> Vec<Shingles> {
+pub fn letters() -> Normalizer {
     let options =
         Options { punctuation: Punctuation::Drop, whitespace: Whitespace::Drop, ..Options::default() };
-    let letters = Normalizer::new(options);
-    documents
-        .par_iter()
-        .map(|document| Shingles::of_characters(&letters.normalize(&document.text).text, 5))
-        .collect()
+    Normalizer::new(options)
+}
+
+/// The shingles of `n` characters of documents, after all normalising: how alike two texts really are.
+#[must_use]
+pub fn shingles(documents: &[Document], n: usize) -> Vec<Shingles> {
+    let letters = letters();
+    let of = |document: &Document| Shingles::of_characters(&letters.normalize(&document.text).text, n);
+    documents.par_iter().map(of).collect()
 }
 
 /// Whether two texts look alike.

@@ -38,6 +38,7 @@ impl ShortTexts {
     /// Up to two sentences a document, of at most 80 characters.
     #[must_use]
     pub fn of(documents: &[Document]) -> Self {
+        let normalizer = near::letters();
         let mut seen = BTreeSet::new();
         let mut texts = Vec::new();
         for document in documents {
@@ -49,7 +50,7 @@ impl ShortTexts {
                 .collect();
             chosen.sort_unstable();
             for (_, sentence) in chosen.into_iter().take(2) {
-                let letters: String = sentence.chars().filter(|c| c.is_alphanumeric()).collect();
+                let letters = normalizer.normalize(sentence).text;
                 if !letters.is_empty() && seen.insert(letters) {
                     texts.push(Document { id: document.id.clone(), text: sentence.to_owned() });
                 }
@@ -57,7 +58,7 @@ impl ShortTexts {
         }
         let edited =
             texts.iter().map(|text| Document { id: text.id.clone(), text: exchange(&text.text) }).collect();
-        let bigrams = texts.iter().map(|text| Shingles::of_characters(&text.text, 2)).collect();
+        let bigrams = near::shingles(&texts, 2);
         Self { texts, edited, bigrams }
     }
 

@@ -14,6 +14,7 @@ use leitong_bench::collapse::{self, Spread, TableScore};
 use leitong_bench::data::{self, Document, Result};
 use leitong_bench::edits::{Edits, Score};
 use leitong_bench::near;
+use leitong_bench::propose;
 use leitong_bench::revisions::{LabelledPairs, RevisionScore, Revisions};
 use leitong_bench::short::{BANDS, BandScore, ShortTexts};
 use leitong_fingerprint::shingle::Shingles;
@@ -24,10 +25,10 @@ const FLOOR_OF: [&str; 8] = [
     "char 2 set",
     "char 3 set",
     "char 4 set",
-    "char 5 set",
-    "unit 3 set",
-    "word set",
-    "word tf-idf",
+    "unit 2 set",
+    "unit 2 log",
+    "unit 3 log",
+    "word log",
     "word tf-idf nouns",
 ];
 
@@ -40,6 +41,7 @@ struct Sets {
     paraphrases: Option<LabelledPairs>,
     tables: Vec<(&'static str, Vec<Document>)>,
     short: Vec<(&'static str, ShortTexts)>,
+    long: Vec<(&'static str, Vec<Document>)>,
 }
 
 /// What was measured of one candidate.
@@ -55,6 +57,7 @@ struct Row {
     paraphrases: BTreeMap<String, [f64; 4]>,
     tables: Vec<(&'static str, TableScore)>,
     short: Vec<(&'static str, [BandScore; BANDS.len()])>,
+    long: Vec<(&'static str, Spread, usize)>,
 }
 
 fn main() -> Result<()> {
@@ -72,7 +75,13 @@ fn main() -> Result<()> {
     print_revisions(&rows);
     print_collapse(&rows);
     print_kinds(&rows);
+    print_long(&rows);
     print_floor(&rows);
+    if wanted.is_empty()
+        && let Some(edits) = &sets.edits
+    {
+        print_proposers(edits)?;
+    }
     Ok(())
 }
 
@@ -87,8 +96,14 @@ fn read_sets() -> Sets {
     let mut short = Vec::new();
     short.extend(edits.as_ref().map(|set| ("Chinese", ShortTexts::of(&set.index))));
     short.extend(english.map(|set| ("English", ShortTexts::of(&set.documents))));
+    let mut long = Vec::new();
+    long.extend(
+        edits.as_ref().map(|set| ("Chinese, 200 articles joined", collapse::joined(&set.index, 200))),
+    );
+    long.extend(english.map(|set| ("English, 50 pages joined", collapse::joined(&set.documents, 50))));
     Sets {
-        english_shingles: english.map(|set| near::shingles(&set.documents)).unwrap_or_default(),
+        long,
+        english_shingles: english.map(|set| near::shingles(&set.documents, 5)).unwrap_or_default(),
         look_alikes: labelled("rmrb_natural", 6),
         paraphrases: labelled("pawsx_zh", 2),
         tables: collapse::tables(),
@@ -125,6 +140,10 @@ fn measure(candidate: &Candidate, sets: &Sets) -> Row {
         .tables
         .iter()
         .map(|(name, documents)| (*name, collapse::score_tables(&candidate.fingerprints(documents))));
+    let long = sets.long.iter().map(|(name, documents)| {
+        let fingerprints = candidate.fingerprints(documents);
+        (*name, collapse::spread(&fingerprints), near::among(&fingerprints, 3).len())
+    });
     let floors = sets.short.iter().filter(|_| FLOOR_OF.contains(&candidate.name.as_str()));
     Row {
         name: candidate.name.clone(),
@@ -137,6 +156,7 @@ fn measure(candidate: &Candidate, sets: &Sets) -> Row {
         look_alikes: labelled(&sets.look_alikes),
         paraphrases: labelled(&sets.paraphrases),
         tables: tables.collect(),
+        long: long.collect(),
         short: floors.map(|(name, texts)| (*name, texts.score(candidate))).collect(),
     }
 }
@@ -261,4 +281,35 @@ fn print_floor(rows: &[Row]) {
             }
         }
     }
+}
+
+fn print_long(rows: &[Row]) {
+    println!("\n## Long texts: mean distance ± deviation, stuck bits, pairs within 3 bits\n");
+    let names: Vec<&str> =
+        rows.first().map_or(Vec::new(), |row| row.long.iter().map(|(name, ..)| *name).collect());
+    println!("| candidate | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
+    for row in rows {
+        let cell = |(_, spread, pairs): &(&str, Spread, usize)| {
+            format!("{:.1} ± {:.1}, {}, {pairs}", spread.mean, spread.deviation, spread.stuck_bits)
+        };
+        println!("| {} | {} |", row.name, row.long.iter().map(cell).collect::<Vec<_>>().join(" | "));
+    }
+}
+
+fn print_proposers(edits: &Edits) -> Result<()> {
+    println!("\n## MinHash and winnowing as proposers on edited news\n");
+    println!(
+        "| settings | recall long | recall short | proposed a query | keys a document |\n|---|---|---|---|---|"
+    );
+    for proposer in propose::all()? {
+        let score = proposer.score(edits);
+        println!(
+            "| {} | {} | {:.2} | {:.1} |",
+            proposer.name,
+            percents(&[score.long, score.short]).replace(" / ", " | "),
+            score.proposed,
+            score.keys
+        );
+    }
+    Ok(())
 }

@@ -6,7 +6,6 @@
 
 use leitong_bench::data::{self, Result};
 use leitong_bench::timing::{Speed, Stage, measure};
-use leitong_detect::recipe::{Features, SimHashSettings};
 use leitong_detect::{Fingerprinter, Kind, Recipe, Scratch};
 use leitong_fingerprint::hash::{Algorithm, Units};
 use leitong_fingerprint::minhash::MinHash;
@@ -42,23 +41,27 @@ struct Hashed<'a> {
     distinct: Vec<Distinct>,
 }
 
-/// The recipes, and the run length of the default one.
+/// The recipes.
 struct Ready {
     default: Fingerprinter,
+    /// The default on text that is normalised already.
+    normalised: Fingerprinter,
     words: Fingerprinter,
-    n: usize,
-    weight: Scheme,
 }
+
+const NORMALISED: &str = "name = \"normalised\"\n[normalize]\nnfkc = false\nfold-case = false\n\
+    simplify = false\ndrop-invisible = false\nwhitespace = \"keep\"";
+
+/// Characters a run in the stages that are about runs of characters.
+const RUN: usize = 4;
 
 fn main() -> Result<()> {
     let arguments = arguments()?;
-    let default = Fingerprinter::new(Recipe::built_in("leitong-1")?)?;
-    let words = Fingerprinter::new(Recipe::built_in("leitong-words-1")?)?;
-    let (n, weight) = match &default.recipe().settings().simhash {
-        SimHashSettings { features: Features::Characters(n), weight, .. } => (*n, *weight),
-        other => (4, other.weight),
+    let ready = Ready {
+        default: Fingerprinter::new(Recipe::built_in("leitong-1")?)?,
+        normalised: Fingerprinter::new(Recipe::from_toml(NORMALISED, "normalised", &|_| Ok(String::new()))?)?,
+        words: Fingerprinter::new(Recipe::built_in("leitong-words-1")?)?,
     };
-    let ready = Ready { default, words, n, weight };
     let mut speeds = extraction(&arguments);
     for (language, file) in [("zh", "edits_background.jsonl.zst"), ("en", "mdn_revisions_en_docs.jsonl.zst")]
     {
@@ -168,7 +171,7 @@ fn text_stages(corpus: &Corpus, ready: &Ready, arguments: &Arguments) -> Vec<Spe
         .iter()
         .map(|text| {
             let mut hashes = Vec::new();
-            ngram::hashes(text, ready.n, &mut hashes);
+            ngram::hashes(text, RUN, &mut hashes);
             hashes
         })
         .collect();
@@ -189,7 +192,7 @@ fn text_stages(corpus: &Corpus, ready: &Ready, arguments: &Arguments) -> Vec<Spe
     let mut stages = normalising(corpus);
     stages.extend(segmenting(corpus));
     stages.extend(weighing(&hashed));
-    stages.extend(hashing(corpus, &hashed, ready));
+    stages.extend(hashing(corpus, &hashed));
     stages.extend(folding(corpus, &hashed, ready));
     stages.extend(end_to_end(corpus, ready));
     for stage in &mut stages {
@@ -265,7 +268,7 @@ fn weighing<'a>(hashed: &'a Hashed<'a>) -> Vec<Stage<'a>> {
     ]
 }
 
-fn hashing<'a>(corpus: &'a Corpus, hashed: &'a Hashed<'a>, ready: &Ready) -> Vec<Stage<'a>> {
+fn hashing<'a>(corpus: &'a Corpus, hashed: &'a Hashed<'a>) -> Vec<Stage<'a>> {
     use Algorithm::{Fnv1a, Lookup3Wide, Md5, Mul1000003, Murmur3, Murmur64a, Sdbm, Xxh3};
     let of_words = hashed.occurrences.iter().flatten().map(|word| word.text.len()).sum();
     let algorithms = [
@@ -294,16 +297,16 @@ fn hashing<'a>(corpus: &'a Corpus, hashed: &'a Hashed<'a>, ready: &Ready) -> Vec
         let form = if units == Units::Utf16 { " over UTF-16" } else { "" };
         stages.push(Stage::new(format!("hash words, {algorithm}{form}"), of_words, run));
     }
-    let (n, mut out) = (ready.n, Vec::new());
+    let mut out = Vec::new();
     let run = move || {
         let hash = |text: &String| {
             out.clear();
-            ngram::hashes(text, n, &mut out);
+            ngram::hashes(text, RUN, &mut out);
             out.len() as u64
         };
         corpus.letters.iter().map(hash).sum()
     };
-    stages.push(Stage::new(format!("hash runs of {n} characters, xxh3"), bytes(&corpus.letters), run));
+    stages.push(Stage::new(format!("hash runs of {RUN} characters, xxh3"), bytes(&corpus.letters), run));
     stages
 }
 
@@ -327,12 +330,13 @@ fn folding<'a>(corpus: &'a Corpus, hashed: &'a Hashed<'a>, ready: &Ready) -> Vec
         hashed.distinct.iter().map(fold).fold(0, u64::wrapping_add)
     };
     let mut counters = Counters::<1>::default();
+    let mut weights = Vec::new();
     let weighted = move || {
         let fold = |distinct: &Distinct| {
             counters.clear();
-            for (&hash, &count) in distinct.hashes().iter().zip(distinct.counts()) {
-                counters.add([hash], Scheme::Sqrt.of_count(u64::from(count)));
-            }
+            weights.clear();
+            weights.extend(distinct.counts().iter().map(|&count| Scheme::Log.of_count(u64::from(count))));
+            counters.add_weighted(distinct.hashes().as_chunks::<1>().0, &weights);
             counters.fold(Tie::One)[0]
         };
         hashed.distinct.iter().map(fold).fold(0, u64::wrapping_add)
@@ -349,7 +353,7 @@ fn folding<'a>(corpus: &'a Corpus, hashed: &'a Hashed<'a>, ready: &Ready) -> Vec
     vec![
         Stage::new("distinct runs", bytes, distinct),
         Stage::new("fold SimHash 64, set", bytes, set),
-        Stage::new("fold SimHash 64, weighted", bytes, weighted),
+        Stage::new("fold SimHash 64, logarithmic weights", bytes, weighted),
         Stage::new("fold SimHash 64, 64 plain counters", bytes, naive),
         Stage::new("minhash, 128 places", bytes, minhash),
         Stage::new("winnow characters", bytes, winnow),
@@ -367,37 +371,36 @@ fn naive_fold(distinct: &Distinct) -> u64 {
     sums.iter().enumerate().fold(0, |value, (bit, &sum)| value | u64::from(sum >= 0) << bit)
 }
 
-/// SimHash of the default recipe's kind on letters; a function by itself so that a profiler can find it.
+/// SimHash of sets of character runs, from letters; a function by itself so that a profiler can find it.
 #[inline(never)]
-fn simhash_letters(texts: &[String], n: usize, weight: Scheme) -> u64 {
+fn simhash_letters(texts: &[String]) -> u64 {
     let (mut hashes, mut distinct, mut counters) =
         (Vec::new(), Distinct::default(), Counters::<1>::default());
     let mut sum = 0u64;
     for text in texts {
         hashes.clear();
         counters.clear();
-        ngram::hashes(text, n, &mut hashes);
+        ngram::hashes(text, RUN, &mut hashes);
         distinct.count(&hashes);
-        if weight == Scheme::Set {
-            counters.add_all(distinct.hashes().as_chunks::<1>().0);
-        } else {
-            for (&hash, &count) in distinct.hashes().iter().zip(distinct.counts()) {
-                counters.add([hash], weight.of_count(u64::from(count)));
-            }
-        }
+        counters.add_all(distinct.hashes().as_chunks::<1>().0);
         sum = sum.wrapping_add(counters.fold(Tie::One)[0]);
     }
     sum
 }
 
+/// SimHash of a recipe with a fast path; a function by itself so that a profiler can find it.
+#[inline(never)]
+fn simhash_all(fingerprinter: &Fingerprinter, texts: &[String], scratch: &mut Scratch) -> u64 {
+    let hash = |text: &String| fingerprinter.simhash64(text, scratch).unwrap_or(0);
+    texts.iter().map(hash).fold(0, u64::wrapping_add)
+}
+
 fn end_to_end<'a>(corpus: &'a Corpus, ready: &'a Ready) -> Vec<Stage<'a>> {
     let raw = bytes(&corpus.raw);
-    let Ready { default, words, n, weight } = ready;
-    let letters = move || simhash_letters(&corpus.letters, *n, *weight);
-    let mut scratch = Scratch::default();
-    let from_raw = move || {
-        let hash = |text: &String| default.simhash64(text, &mut scratch).unwrap_or(0);
-        corpus.raw.iter().map(hash).fold(0, u64::wrapping_add)
+    let Ready { default, normalised, words } = ready;
+    let fast = |name: &str, fingerprinter: &'a Fingerprinter, texts: &'a [String]| {
+        let mut scratch = Scratch::default();
+        Stage::new(name, bytes(texts), move || simhash_all(fingerprinter, texts, &mut scratch))
     };
     let kind = |name: &str, fingerprinter: &'a Fingerprinter, kind: Kind| {
         let run = move || {
@@ -410,9 +413,12 @@ fn end_to_end<'a>(corpus: &'a Corpus, ready: &'a Ready) -> Vec<Stage<'a>> {
         Stage::new(name, raw, run)
     };
     vec![
-        Stage::new("character-run SimHash, from letters", bytes(&corpus.letters), letters),
-        Stage::new("character-run SimHash, from raw text", raw, from_raw),
-        kind("leitong-1 SimHash, document by document", default, Kind::Simhash),
+        Stage::new("SimHash of runs of 4 characters, set, from letters", bytes(&corpus.letters), || {
+            simhash_letters(&corpus.letters)
+        }),
+        fast("leitong-1 SimHash, from normalised text", normalised, &corpus.normal),
+        fast("leitong-1 SimHash, from raw text", default, &corpus.raw),
+        kind("leitong-1 SimHash, from raw text, one document at a time", default, Kind::Simhash),
         kind("leitong-1 MinHash, from raw text", default, Kind::Minhash),
         kind("leitong-1 winnow with places, from raw text", default, Kind::Winnow),
         kind("leitong-1 keywords, from raw text", default, Kind::Keywords),

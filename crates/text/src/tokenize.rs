@@ -121,6 +121,14 @@ impl Tokenizer {
         let mut words = Vec::new();
         self.segmenter.segment(text, &mut words);
         let mut tokens = Vec::with_capacity(words.len());
+        if self.synonyms.is_empty() {
+            let kept = words.iter().filter_map(|&Word { span, tag, kind }| {
+                let text = &text[span.range()];
+                self.filter.keeps(text, tag, kind).then_some(Token { text, span, tag, kind })
+            });
+            tokens.extend(kept);
+            return tokens;
+        }
         let mut rest = &words[..];
         while let Some(&Word { span, tag, kind }) = rest.first() {
             let (token, used) = match self.synonyms.longest_match(text, rest) {

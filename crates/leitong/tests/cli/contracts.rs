@@ -40,7 +40,7 @@ fn every_hash_prints_its_whole_width() {
 fn distances() {
     assert_eq!(leitong(&["distance", "10101", "00110"], "").out, "3\n");
     assert_eq!(leitong(&["distance", "10101101", "10100011"], "").out, "3\n");
-    assert_eq!(leitong(&["distance", "ff", "00", "--json"], "").out, "{\"bits\":8,\"distance\":8}\n");
+    assert_eq!(leitong(&["distance", "ff", "00", "--json"], "").out, "{\"distance\":8,\"bits\":8}\n");
     let run = leitong(&["distance", "ff", "0000"], "");
     assert!(run.code == 3 && run.err.contains("8 and 16 bits"), "{}", run.err);
     let run = leitong(&["distance", "fg", "00"], "");

@@ -148,4 +148,6 @@ fn images() {
     );
     assert!(run.lines()[0].starts_with("O. "), "{}", run.out);
     assert!(run.lines()[1] == "-" && run.code == 3 && run.err.contains("b.bmp"), "{}", run.err);
+    let run = leitong(&["fingerprint", "--kind", "image"], "");
+    assert!(run.code == 3 && run.err.contains("name some"), "{}", run.err);
 }

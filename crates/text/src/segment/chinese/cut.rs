@@ -1,0 +1,389 @@
+//! From the best path to words: joins letters and digits, lets the model cut what is left in single characters, and
+//! finds the tags.
+
+use super::dictionary::{Dictionary, STARTS_OWN, tag_of};
+use super::layout::*;
+use super::machine::{Work, run};
+use super::model::TaggerScratch;
+use super::own::OwnWords;
+use super::route::{Chunk, OWN_TAG};
+use crate::span::Span;
+
+/// Tags of words that are remembered: a guess takes longer than everything else about a word.
+const CACHE: usize = 1 << 14;
+/// Words of so many characters are remembered, with so many bits each.
+const CACHED_LENGTH: usize = 4;
+const RANK_BITS: u32 = 14;
+
+/// What a thread needs to cut; it grows with the longest text without a separator.
+#[derive(Default)]
+pub(super) struct Scratch {
+    chunk: Chunk,
+    ends: Vec<u8>,
+    tagger: TaggerScratch,
+    /// The ranks of a word's characters, then its tag. Right for every dictionary: a user's words never get here.
+    cache: Vec<u64>,
+}
+
+/// Where the words start, and the numbers of their tags.
+#[derive(Default)]
+pub(in crate::segment) struct Cuts {
+    /// The last entry is the end of the text.
+    pub(in crate::segment) offsets: Vec<u32>,
+    /// Empty where no tags were asked for.
+    pub(super) tags: Vec<u8>,
+}
+
+impl Cuts {
+    /// The words, as spans of the text.
+    pub(super) fn words(&self) -> impl Iterator<Item = Span> {
+        self.offsets.windows(2).map(|pair| Span { start: pair[0], end: pair[1] })
+    }
+
+    /// Gives memory back beyond that for `words`.
+    pub(super) fn release(&mut self, words: usize) {
+        if self.offsets.capacity() > words {
+            *self = Self::default();
+        }
+    }
+}
+
+/// Replaces `cuts` by the words of `text`, and their tags where asked for.
+pub(super) fn cut(
+    dictionary: &Dictionary,
+    text: &str,
+    model: bool,
+    tags: bool,
+    scratch: &mut Scratch,
+    cuts: &mut Cuts,
+) {
+    match (model, tags, dictionary.own.is_some()) {
+        (false, false, false) => run(Cut::<false, false, false> { dictionary, text, scratch, cuts }),
+        (false, false, true) => run(Cut::<false, false, true> { dictionary, text, scratch, cuts }),
+        (false, true, false) => run(Cut::<false, true, false> { dictionary, text, scratch, cuts }),
+        (false, true, true) => run(Cut::<false, true, true> { dictionary, text, scratch, cuts }),
+        (true, false, false) => run(Cut::<true, false, false> { dictionary, text, scratch, cuts }),
+        (true, false, true) => run(Cut::<true, false, true> { dictionary, text, scratch, cuts }),
+        (true, true, false) => run(Cut::<true, true, false> { dictionary, text, scratch, cuts }),
+        (true, true, true) => run(Cut::<true, true, true> { dictionary, text, scratch, cuts }),
+    }
+}
+
+/// One call of [`cut`], compiled for each combination of what is asked for and each kind of processor.
+struct Cut<'a, const MODEL: bool, const TAGS: bool, const OWN: bool> {
+    dictionary: &'a Dictionary,
+    text: &'a str,
+    scratch: &'a mut Scratch,
+    cuts: &'a mut Cuts,
+}
+
+impl<const MODEL: bool, const TAGS: bool, const OWN: bool> Work for Cut<'_, MODEL, TAGS, OWN> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { dictionary, text, scratch, cuts } = self;
+        dictionary.cut::<MODEL, TAGS, OWN>(text, scratch, cuts);
+    }
+}
+
+impl Dictionary {
+    /// Replaces `cuts` by the words of `text`.
+    #[inline(always)]
+    fn cut<const MODEL: bool, const TAGS: bool, const OWN: bool>(
+        &self,
+        text: &str,
+        scratch: &mut Scratch,
+        cuts: &mut Cuts,
+    ) {
+        cuts.offsets.clear();
+        cuts.tags.clear();
+        let mut at = 0;
+        while at < text.len() {
+            at = scratch.chunk.read(self, text, at);
+            scratch.chunk.look_up(self);
+            scratch.chunk.find_path::<TAGS, OWN>(self, text);
+            let from = cuts.offsets.len();
+            cuts.offsets.resize(from + scratch.chunk.len, 0);
+            let offsets = &mut cuts.offsets[from..];
+            let len = if MODEL || TAGS {
+                cuts.tags.resize(if TAGS { from + scratch.chunk.len } else { 0 }, 0);
+                let tags = if TAGS { &mut cuts.tags[from..] } else { &mut [] };
+                let mut words = Words { dictionary: self, text, scratch, offsets, tags, len: 0 };
+                if MODEL {
+                    words.emit_with_model::<TAGS, OWN>()
+                } else {
+                    words.emit_with_tags::<OWN>()
+                }
+                words.len
+            } else {
+                emit(&scratch.chunk, offsets)
+            };
+            cuts.offsets.truncate(from + len);
+            cuts.tags.truncate(from + len);
+        }
+        cuts.offsets.push(text.len() as u32);
+        scratch.chunk.release();
+    }
+}
+
+/// Words without model and tags: the steps of the path, but letters and digits in a row joined. Returns how many.
+#[inline(always)]
+fn emit(chunk: &Chunk, offsets: &mut [u32]) -> usize {
+    let (steps, starts) = (&chunk.steps[..chunk.len], &chunk.offsets[..chunk.len]);
+    let (mut at, mut len) = (0, 0);
+    let mut joins = false;
+    while let (Some(&step), Some(&start), Some(place)) = (steps.get(at), starts.get(at), offsets.get_mut(len))
+    {
+        *place = start;
+        let is_alphanumeric = step.is_alphanumeric();
+        // One that joins the last word is overwritten by the next one.
+        len += usize::from(!(is_alphanumeric && joins));
+        joins = is_alphanumeric;
+        at += step.length();
+    }
+    len
+}
+
+/// Turns the path of a chunk into words.
+struct Words<'a> {
+    dictionary: &'a Dictionary,
+    text: &'a str,
+    scratch: &'a mut Scratch,
+    /// Room for as many words as the chunk has characters.
+    offsets: &'a mut [u32],
+    tags: &'a mut [u8],
+    /// How many words there are so far.
+    len: usize,
+}
+
+impl Words<'_> {
+    #[inline(always)]
+    fn push<const TAGS: bool>(&mut self, at: usize, tag: u8) {
+        let offset = self.scratch.chunk.offsets[at];
+        if let Some(place) = self.offsets.get_mut(self.len) {
+            *place = offset;
+        }
+        if TAGS && let Some(place) = self.tags.get_mut(self.len) {
+            *place = tag;
+        }
+        self.len += 1;
+    }
+
+    /// Words without the model, with tags.
+    #[inline(always)]
+    fn emit_with_tags<const OWN: bool>(&mut self) {
+        let mut at = 0;
+        while at < self.scratch.chunk.len {
+            let steps = &self.scratch.chunk.steps;
+            let step = steps[at];
+            let mut end = at + step.length();
+            while step.is_alphanumeric() && steps[end].is_alphanumeric() {
+                end += 1;
+            }
+            let joined = step.is_alphanumeric() && end - at > 1;
+            let tag = if joined { self.tag::<OWN>(at, end) } else { self.scratch.chunk.tags[at] };
+            self.push::<true>(at, tag);
+            at = end;
+        }
+    }
+
+    /// Words with the model: it cuts the runs of single characters.
+    #[inline(always)]
+    fn emit_with_model<const TAGS: bool, const OWN: bool>(&mut self) {
+        let end_of_chunk = self.scratch.chunk.len;
+        // Not in `self` while the loop runs: it would go through memory at every word.
+        let (mut at, mut len) = (0, self.len);
+        while at < end_of_chunk {
+            let chunk = &self.scratch.chunk;
+            // Behind the last character there is a separator.
+            let steps = &chunk.steps[..=end_of_chunk];
+            let (step, next) = (steps[at], steps[at + 1]);
+            let mut end = at + step.length();
+            if !(step.is_single() && next.is_single()) {
+                self.offsets[len] = chunk.offsets[at];
+                if TAGS {
+                    self.tags[len] = chunk.tags[at];
+                }
+                len += 1;
+                at = end;
+                continue;
+            }
+            while steps[end].is_single() {
+                end += 1;
+            }
+            let by_model = step.is_single_of_model() && next.is_single_of_model();
+            if !TAGS && !OWN && by_model && end == at + 2 && !chunk.has_pair(at) {
+                // Most runs are such; whether the two are joined can hardly be predicted.
+                let joined = self.dictionary.fixed.model.joins(chunk.codes[at], chunk.codes[at + 1]);
+                self.offsets[len] = chunk.offsets[at];
+                self.offsets[len + 1] = chunk.offsets[at + 1];
+                len += 2 - usize::from(joined);
+            } else {
+                self.len = len;
+                self.emit_run::<TAGS, OWN>(at, end);
+                len = self.len;
+            }
+            at = end;
+        }
+        self.len = len;
+    }
+
+    /// Words of a run of two and more single characters.
+    fn emit_run<const TAGS: bool, const OWN: bool>(&mut self, start: usize, end: usize) {
+        if self.tag_in_dictionary(start, end).is_some() || OWN && self.is_own(start, end) {
+            // A word that lost against its characters stays lost.
+            for at in start..end {
+                let tag = self.scratch.chunk.tags[at];
+                self.push::<TAGS>(at, tag);
+            }
+            return;
+        }
+        let mut at = start;
+        while at < end {
+            let steps = &self.scratch.chunk.steps;
+            let of_model = steps[at].is_single_of_model();
+            let mut stop = at + 1;
+            while stop < end && steps[stop].is_single_of_model() == of_model {
+                stop += 1;
+            }
+            if of_model {
+                self.emit_by_model::<TAGS, OWN>(at, stop);
+            } else {
+                self.emit_foreign::<TAGS, OWN>(at, stop);
+            }
+            at = stop;
+        }
+    }
+
+    /// Words of characters that the model accepts.
+    #[inline(always)]
+    fn emit_by_model<const TAGS: bool, const OWN: bool>(&mut self, start: usize, end: usize) {
+        let model = &self.dictionary.fixed.model;
+        let codes = &self.scratch.chunk.codes[start..end];
+        match *codes {
+            [_] => self.word::<TAGS, OWN>(start, end),
+            [first, second] if model.joins(first, second) => self.word::<TAGS, OWN>(start, end),
+            [_, _] => {
+                self.word::<TAGS, OWN>(start, start + 1);
+                self.word::<TAGS, OWN>(start + 1, end);
+            }
+            _ => {
+                model.ends(codes, &mut self.scratch.ends);
+                let mut from = start;
+                for at in start..end {
+                    if self.scratch.ends[at - start] != 0 {
+                        self.word::<TAGS, OWN>(from, at + 1);
+                        from = at + 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Words of other characters: numbers, identifiers and the like whole, whatever is between them whole.
+    fn emit_foreign<const TAGS: bool, const OWN: bool>(&mut self, start: usize, end: usize) {
+        const DOT: u16 = code_of_rank(FIRST_SIGN + 3);
+        const UNDERSCORE: u16 = code_of_rank(FIRST_SIGN + 4);
+        const PERCENT: u16 = code_of_rank(FIRST_SIGN + 5);
+        const MINUS: u16 = code_of_rank(FIRST_SIGN + 6);
+        let mut at = start;
+        while at < end {
+            let alphanumeric = |at: usize| at < end && self.scratch.chunk.steps[at].is_alphanumeric();
+            let code = |at: usize| self.scratch.chunk.codes[at];
+            let mut stop = at;
+            if alphanumeric(at) {
+                loop {
+                    while alphanumeric(stop) {
+                        stop += 1;
+                    }
+                    let connects = stop < end && matches!(code(stop), DOT | UNDERSCORE | MINUS);
+                    if !(connects && alphanumeric(stop + 1)) {
+                        break;
+                    }
+                    stop += 1;
+                }
+                stop += usize::from(stop < end && code(stop) == PERCENT);
+            } else {
+                while stop < end && !alphanumeric(stop) {
+                    stop += 1;
+                }
+            }
+            self.word::<TAGS, OWN>(at, stop);
+            at = stop;
+        }
+    }
+
+    #[inline(always)]
+    fn is(&self, at: usize, flag: u32) -> bool {
+        self.dictionary.singles[usize::from(self.scratch.chunk.codes[at]) % CODES].about & flag != 0
+    }
+
+    /// A word that the path does not have as such.
+    #[inline(always)]
+    fn word<const TAGS: bool, const OWN: bool>(&mut self, start: usize, end: usize) {
+        let tag = match end - start {
+            _ if !TAGS => 0,
+            1 => self.scratch.chunk.tags[start],
+            _ => self.tag::<OWN>(start, end),
+        };
+        self.push::<TAGS>(start, tag);
+    }
+
+    /// Whether the word of two and more characters is the user's.
+    #[inline]
+    fn is_own(&self, start: usize, end: usize) -> bool {
+        let offsets = &self.scratch.chunk.offsets;
+        let is = |own: &OwnWords| own.contains(&self.text[offsets[start] as usize..offsets[end] as usize]);
+        self.is(start, STARTS_OWN) && self.dictionary.own.as_ref().is_some_and(is)
+    }
+
+    /// The tag of the word of two and more characters, if the dictionary has it.
+    #[inline]
+    fn tag_in_dictionary(&self, start: usize, end: usize) -> Option<u8> {
+        if !self.scratch.chunk.has_pair(start) {
+            return None;
+        }
+        self.dictionary.node(&self.scratch.chunk.codes[start..end]).and_then(|found| tag_of(found.node))
+    }
+
+    /// The tag of a word of two and more characters that the path does not have as such.
+    fn tag<const OWN: bool>(&mut self, start: usize, end: usize) -> u8 {
+        if OWN && self.is_own(start, end) {
+            return OWN_TAG;
+        }
+        if end - start > CACHED_LENGTH {
+            return self.find_tag(start, end);
+        }
+        let rank = |code: u16| u64::from(code / 64) * GROUP as u64 + u64::from(code % 64);
+        let codes = &self.scratch.chunk.codes[start..end];
+        let key = codes.iter().fold(0, |key, &code| key << RANK_BITS | rank(code));
+        let place = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % CACHE;
+        match self.scratch.cache.get(place) {
+            // No character has the rank 0, so an empty entry is no word's.
+            Some(entry) if entry >> u8::BITS == key => *entry as u8,
+            _ => {
+                let tag = self.find_tag(start, end);
+                self.scratch.cache.resize(CACHE, 0);
+                self.scratch.cache[place] = key << u8::BITS | u64::from(tag);
+                tag
+            }
+        }
+    }
+
+    /// The dictionary's tag, or one by the form, or a guess.
+    fn find_tag(&mut self, start: usize, end: usize) -> u8 {
+        if let Some(tag) = self.tag_in_dictionary(start, end) {
+            return tag;
+        }
+        let fixed = &self.dictionary.fixed;
+        let count = |flag: u32| (start..end).filter(|&at| self.is(at, flag)).count();
+        match (count(ALPHANUMERIC), count(DIGIT)) {
+            (0, _) if count(HAN) == 0 => fixed.other,
+            (0, _) => {
+                let Scratch { chunk, tagger, .. } = &mut *self.scratch;
+                fixed.tagger.guess(&chunk.codes[start..end], &chunk.offsets[start..=end], tagger)
+            }
+            (letters, digits) if letters == digits => fixed.number,
+            _ => fixed.english,
+        }
+    }
+}

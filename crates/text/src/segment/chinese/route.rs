@@ -1,0 +1,306 @@
+//! From a text to the best path through its words, a chunk at a time.
+//!
+//! A chunk is some hundred characters up to a separator. Separators are part of the path with a score of 0 for all
+//! that follows, which is what jieba starts from in every run between two of them; so a chunk with many runs is one
+//! computation. Each step is a pass over the whole chunk without branches, so that the processor looks up many
+//! characters at once instead of waiting for each in turn; a walk down a trie at every character, the obvious way, was
+//! half as fast. Nothing is stored of the words that are found but the best one at each character.
+
+use super::dictionary::{Dictionary, NEVER, SINGLE_TAG, STARTS_OWN, Single};
+use super::layout::*;
+use super::machine::prefetch;
+
+/// Characters of a chunk before it ends at the next separator.
+const CHUNK: usize = 256;
+/// Entries behind the last character that may be read.
+const PADDING: usize = 4;
+/// Scratch that grew beyond this many characters is given back.
+const KEPT: usize = 1 << 16;
+
+/// A step of the path: the length of the word, and flags about its first character.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Step(u32);
+
+/// Where `layout`'s flags about single characters are in a step.
+const FLAG_SHIFT: u32 = 19;
+
+impl Step {
+    const SEPARATOR: Step = Step(IS_SEPARATOR << FLAG_SHIFT | 1);
+
+    /// Characters of the word.
+    #[inline(always)]
+    pub(super) fn length(self) -> usize {
+        (self.0 & (OF_MODEL << FLAG_SHIFT) - 1) as usize
+    }
+
+    /// Whether it is a single character, and no separator.
+    #[inline(always)]
+    pub(super) fn is_single(self) -> bool {
+        self.0 & !((OF_MODEL | ALPHANUMERIC) << FLAG_SHIFT) == 1
+    }
+
+    /// Whether it is a single ASCII letter or digit.
+    #[inline(always)]
+    pub(super) fn is_alphanumeric(self) -> bool {
+        self.0 == ALPHANUMERIC << FLAG_SHIFT | 1
+    }
+
+    /// Whether it is a single character that the model for unknown words accepts.
+    #[inline(always)]
+    pub(super) fn is_single_of_model(self) -> bool {
+        self.0 == OF_MODEL << FLAG_SHIFT | 1
+    }
+}
+
+/// A chunk of a text and what is known about each of its characters.
+#[derive(Default)]
+pub(super) struct Chunk {
+    /// How many characters there are.
+    pub(super) len: usize,
+    /// Codes, then separators as padding.
+    pub(super) codes: Vec<u16>,
+    /// Byte offsets in the text; one more for the end.
+    pub(super) offsets: Vec<u32>,
+    /// What the lookup goes on with: a character, and where the tables have more about it.
+    found: Vec<(u32, u32)>,
+    /// The node of this character and the next, or 0.
+    nodes: Vec<u64>,
+    /// The node of this character and the next two, or 0.
+    deep: Vec<u64>,
+    /// Where in the double array the node of this character and the next three may be, or 0.
+    fourths: Vec<u32>,
+    /// The score of the best path from here on.
+    scores: Vec<f64>,
+    /// The first step of that path.
+    pub(super) steps: Vec<Step>,
+    /// The tag of that word.
+    pub(super) tags: Vec<u8>,
+}
+
+/// The tag of a word of the user's: look it up there.
+pub(super) const OWN_TAG: u8 = u8::MAX;
+
+impl Chunk {
+    fn make_room(&mut self, len: usize) {
+        let len = len + PADDING;
+        if self.codes.len() < len {
+            self.codes.resize(len, SEPARATOR);
+            self.offsets.resize(len, 0);
+            self.found.resize(len, (0, 0));
+            self.nodes.resize(len, 0);
+            self.deep.resize(len, 0);
+            self.fourths.resize(len, 0);
+            self.scores.resize(len, 0.0);
+            self.steps.resize(len, Step::SEPARATOR);
+            self.tags.resize(len, 0);
+        }
+    }
+
+    /// Whether any word starts with the character and the next.
+    #[inline(always)]
+    pub(super) fn has_pair(&self, at: usize) -> bool {
+        self.nodes[at] != 0
+    }
+
+    /// Gives memory back that only a text without separators needed.
+    pub(super) fn release(&mut self) {
+        if self.codes.len() > KEPT {
+            *self = Self::default();
+        }
+    }
+
+    /// Reads characters from `text` at `from` on, and returns where the chunk ends.
+    #[inline(always)]
+    pub(super) fn read(&mut self, dictionary: &Dictionary, text: &str, from: usize) -> usize {
+        self.make_room(CHUNK);
+        let (mut at, mut len) = self.read_first(dictionary, text, from);
+        while at < text.len() && self.codes[len - 1] != SEPARATOR {
+            if len + PADDING == self.codes.len() {
+                self.make_room(len * 2);
+            }
+            let (code, bytes) = character(dictionary, text, at);
+            (self.codes[len], self.offsets[len]) = (code, at as u32);
+            len += 1;
+            at += bytes;
+        }
+        self.len = len;
+        self.offsets[len] = at as u32;
+        self.codes[len..len + PADDING].fill(SEPARATOR);
+        self.scores[len..len + PADDING].fill(0.0);
+        self.steps[len] = Step::SEPARATOR;
+        at
+    }
+
+    /// Reads until the chunk or the text is full.
+    #[inline(always)]
+    fn read_first(&mut self, dictionary: &Dictionary, text: &str, from: usize) -> (usize, usize) {
+        let (Some(codes), Some(offsets)) =
+            (self.codes.first_chunk_mut::<CHUNK>(), self.offsets.first_chunk_mut::<CHUNK>())
+        else {
+            return (from, 0);
+        };
+        let bytes = text.as_bytes();
+        let (mut at, mut len) = (from, 0);
+        while len < CHUNK && at < bytes.len() {
+            offsets[len] = at as u32;
+            if let Some(&[a, b, c]) = bytes.get(at..).and_then(|rest| rest.first_chunk())
+                && a & 0xF0 == 0xE0
+            {
+                let basic = (u16::from(a) << 12) | (u16::from(b) & 63) << 6 | u16::from(c) & 63;
+                codes[len] = dictionary.fixed.codes[usize::from(basic)];
+                at += 3;
+            } else {
+                let (code, bytes) = character(dictionary, text, at);
+                codes[len] = code;
+                at += bytes;
+            }
+            len += 1;
+        }
+        (at, len)
+    }
+
+    /// Looks up which words start at each character.
+    #[inline(always)]
+    pub(super) fn look_up(&mut self, dictionary: &Dictionary) {
+        let len = self.len;
+        let codes = &self.codes[..len + PADDING];
+        let (nodes, deep) = (&mut self.nodes[..len], &mut self.deep[..len]);
+        let (fourths, found) = (&mut self.fourths[..len], &mut self.found[..len]);
+        for ((found, &first), &second) in found.iter_mut().zip(codes).zip(&codes[1..]) {
+            found.1 = dictionary.word_of_pair(first, second);
+            prefetch(&dictionary.fixed.pairs[found.1 as usize % PAIRS]);
+        }
+        // Of each list only what goes on is kept, at its front: that is not even half of the pairs.
+        let mut pairs = 0;
+        for (at, &second) in codes[1..=len].iter().enumerate() {
+            let word = dictionary.fixed.pairs[found[at].1 as usize % PAIRS];
+            let node = Dictionary::node_in_word(word, second);
+            prefetch(&dictionary.nodes[node as usize % NODES]);
+            found[pairs] = (at as u32, node);
+            pairs += usize::from(node != 0);
+        }
+        nodes.fill(0);
+        let mut thirds = 0;
+        for number in 0..pairs {
+            let (at, node) = found[number];
+            let node = dictionary.nodes[node as usize % NODES];
+            nodes[at as usize] = node;
+            let third = Dictionary::third(node, codes[at as usize + 2]);
+            prefetch(&dictionary.deep[third as usize % DEEP]);
+            found[thirds] = (at, third);
+            thirds += usize::from(third != 0);
+        }
+        deep.fill(0);
+        fourths.fill(0);
+        for &(at, third) in &found[..thirds] {
+            let at = at as usize;
+            let node = dictionary.deep[third as usize % DEEP];
+            let node = node & u64::from(Dictionary::is_child(node, codes[at + 2])).wrapping_neg();
+            deep[at] = node;
+            fourths[at] = Dictionary::further(node, codes[at + 3]);
+            prefetch(&dictionary.deep[fourths[at] as usize % DEEP]);
+        }
+    }
+
+    /// Finds the best path, from right to left, with jieba's own sums: weight and rest, the longest word in a tie.
+    #[inline(always)]
+    pub(super) fn find_path<const TAGS: bool, const OWN: bool>(
+        &mut self,
+        dictionary: &Dictionary,
+        text: &str,
+    ) {
+        let len = self.len;
+        let codes = &self.codes[..len + PADDING];
+        let scores = &mut self.scores[..len + PADDING];
+        let (nodes, deep, fourths) = (&self.nodes[..len], &self.deep[..len], &self.fourths[..len]);
+        let (steps, tags) = (&mut self.steps[..len], &mut self.tags[..len]);
+        // The scores of what follows one, two and three characters.
+        let mut rest = [0.0; 3];
+        for at in (0..len).rev() {
+            let Single { weight, about } = dictionary.singles[usize::from(codes[at]) % CODES];
+            let weight_of = |node: u64| dictionary.weights[node as usize % WEIGHTS];
+            // One, two and three characters without a branch: which it is can hardly be predicted.
+            let one = weight + rest[0];
+            let two = weight_of(nodes[at]) + rest[1];
+            let three = weight_of(deep[at]) + rest[2];
+            // The score of one comes last: the sooner the next character can go on with the best, the better.
+            let more = if two > three { two } else { three };
+            let three_wins = u32::from(three >= two).wrapping_neg();
+            let more_wins = u32::from(more >= one).wrapping_neg();
+            let mut best = if one > more { one } else { more };
+            let mut length = select(more_wins, select(three_wins, 3, 2), 1);
+            let mut tag = if TAGS {
+                let of_node = |node: u64| (node >> TAG_SHIFT & NO_TAG) as u32;
+                select(
+                    more_wins,
+                    select(three_wins, of_node(deep[at]), of_node(nodes[at])),
+                    about & SINGLE_TAG,
+                )
+            } else {
+                0
+            };
+            if fourths[at] != 0 {
+                let (mut next, mut end) = (fourths[at], at + 4);
+                while let (Some(&code), Some(&rest)) = (codes.get(end - 1), scores.get(end)) {
+                    let node = dictionary.deep[next as usize % DEEP];
+                    if !Dictionary::is_child(node, code) {
+                        break;
+                    }
+                    let score = weight_of(node) + rest;
+                    if score >= best {
+                        (best, length) = (score, (end - at) as u32);
+                        if TAGS {
+                            tag = (node >> TAG_SHIFT & NO_TAG) as u32;
+                        }
+                    }
+                    next = Dictionary::further(node, codes[end]);
+                    end += 1;
+                }
+            }
+            if OWN
+                && about & STARTS_OWN != 0
+                && let Some(own) = &dictionary.own
+            {
+                own.each_prefix(&text[self.offsets[at] as usize..], |own_length, weight, _| {
+                    let score = weight + scores[at + own_length];
+                    if score > best || score == best && own_length as u32 >= length {
+                        (best, length, tag) = (score, own_length as u32, u32::from(OWN_TAG));
+                    }
+                });
+            }
+            if best == NEVER {
+                // No word starts here, though the character starts words elsewhere.
+                (best, length) = (dictionary.weight_of_one + rest[0], 1);
+                if TAGS {
+                    tag = about & SINGLE_TAG;
+                }
+            }
+            // Logarithms of probabilities are never positive, but a separator's weight is infinite: it takes the score
+            // of all that follows away.
+            best = if best < 0.0 { best } else { 0.0 };
+            scores[at] = best;
+            steps[at] = Step(length | (about & (OF_MODEL | ALPHANUMERIC | IS_SEPARATOR)) << FLAG_SHIFT);
+            if TAGS {
+                tags[at] = tag as u8;
+            }
+            rest = [best, rest[0], rest[1]];
+        }
+    }
+}
+
+/// One of two numbers by a mask of all bits or none.
+#[inline(always)]
+fn select(mask: u32, yes: u32, no: u32) -> u32 {
+    no ^ (yes ^ no) & mask
+}
+
+/// The code and the bytes of the character at `at`; `"\r\n"` counts as one.
+#[inline]
+fn character(dictionary: &Dictionary, text: &str, at: usize) -> (u16, usize) {
+    let rest = &text[at..];
+    match rest.chars().next() {
+        Some('\r') if rest.as_bytes().get(1) == Some(&b'\n') => (SEPARATOR, 2),
+        Some(c) => (dictionary.code(c), c.len_utf8()),
+        None => (SEPARATOR, 1),
+    }
+}

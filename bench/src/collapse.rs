@@ -98,7 +98,26 @@ pub fn tables() -> Vec<(&'static str, Vec<Document>)> {
         family("zeros", "0.00", 40, 10),
         family("no data", "暂无数据", 40, 10),
         family("long zeros", "0.00", 400, 100),
+        (
+            "numbers",
+            (0..1000)
+                .map(|number| Document { id: format!("numbers-{number}"), text: numbers(number) })
+                .collect(),
+        ),
     ]
+}
+
+/// A table of sixty rows of five random numbers: of digits there are only ten, so short runs of them soon are all there.
+fn numbers(number: u64) -> String {
+    let mut text = "日期 开盘 收盘 最高 最低 成交量".to_owned();
+    for row in 0..60 {
+        text.push_str(&format!("\n2026-{:02}-{:02}", row / 28 + 1, row % 28 + 1));
+        for column in 0..5 {
+            let chance = random([number, row, column, 2]);
+            text.push_str(&format!(" {}.{:02}", chance % 1000, (chance >> 32) % 100));
+        }
+    }
+    text
 }
 
 /// So many rows of eight cells under a head that all tables share; one cell in so many says something.

@@ -1,7 +1,8 @@
 //! The measurement behind the default recipe: many SimHash settings on edited news, on real revisions, on look-alikes
 //! and on texts that invite collapse.
 //!
-//! `cargo run --release -p leitong-bench --bin recipes [PART OF A NAME…]`; without names every candidate is measured.
+//! `cargo run --release -p leitong-bench --bin recipes [PART OF A NAME…]`; without names every
+//! candidate is measured. The name `proposers` stands for the table of MinHash and winnowing settings.
 
 #![expect(
     clippy::print_stdout,
@@ -77,7 +78,7 @@ fn main() -> Result<()> {
     print_kinds(&rows);
     print_long(&rows);
     print_floor(&rows);
-    if wanted.is_empty()
+    if (wanted.is_empty() || wanted.iter().any(|name| name == "proposers"))
         && let Some(edits) = &sets.edits
     {
         print_proposers(edits)?;

@@ -22,31 +22,33 @@ pub struct Scratch {
     normalized: Normalized,
 }
 
-/// Runs of units, as slices of the letters that make them: a run is contiguous there.
+/// Runs of units: the bytes of n units one after another, without what separates them.
 #[derive(Clone, Debug, Default)]
 struct UnitRuns {
-    letters: String,
-    /// Where each unit starts, and where the last one ends.
-    bounds: Vec<u32>,
+    spans: Vec<(u32, u32)>,
+    joined: String,
 }
 
 impl UnitRuns {
-    fn cut(&mut self, text: &str) {
-        self.letters.clear();
-        self.bounds.clear();
-        self.bounds.push(0);
-        units::cut(text, |start, end| {
-            self.letters.push_str(&text[start..end]);
-            self.bounds.push(self.letters.len() as u32);
-        });
-    }
-
-    /// Every run of `n` units; all of them where there are fewer.
-    fn of(&self, n: usize) -> impl Iterator<Item = &str> {
-        let units = self.bounds.len() - 1;
-        let n = n.min(units);
-        let starts = if units == 0 { &[][..] } else { &self.bounds[..=units - n] };
-        starts.iter().zip(&self.bounds[n..]).map(|(&start, &end)| &self.letters[start as usize..end as usize])
+    /// Hands out every run of `n` units of a text; all units as one run where there are fewer.
+    fn each(&mut self, text: &str, n: usize, mut run: impl FnMut(&str)) {
+        let Self { spans, joined } = self;
+        spans.clear();
+        units::cut(text, |start, end| spans.push((start as u32, end as u32)));
+        if spans.is_empty() {
+            return;
+        }
+        for window in spans.windows(n.min(spans.len())) {
+            let (first, last) = (window[0], window[window.len() - 1]);
+            // Nearly always nothing stands between them, and the text itself holds the run.
+            if window.windows(2).all(|pair| pair[0].1 == pair[1].0) {
+                run(&text[first.0 as usize..last.1 as usize]);
+            } else {
+                joined.clear();
+                window.iter().for_each(|&(start, end)| joined.push_str(&text[start as usize..end as usize]));
+                run(joined);
+            }
+        }
     }
 }
 
@@ -81,9 +83,9 @@ impl Fingerprinter {
                 self.fold(&weighing.weigh(&untagged(&character_runs(&letters.text, n))))
             }
             Features::Units(n) => {
-                let mut runs = UnitRuns::default();
-                runs.cut(&document.normalized().text);
-                self.fold(&weighing.weigh(&untagged(&runs.of(n).collect::<Vec<_>>())))
+                let mut runs = Vec::new();
+                UnitRuns::default().each(&document.normalized().text, n, |run| runs.push(run.to_owned()));
+                self.fold(&weighing.weigh(&untagged(&runs)))
             }
             Features::PythonWindows(n) => {
                 let windows = python::windows(&document.plain_text(), n);
@@ -137,24 +139,24 @@ impl Fingerprinter {
         hashes.clear();
         counters.clear();
         match settings.features {
-            Features::Units(n) => {
-                runs.cut(text);
-                hashes.extend(runs.of(n).map(|run| own64(run.as_bytes())));
-            }
+            Features::Units(n) => runs.each(text, n, |run| hashes.push(own64(run.as_bytes()))),
             Features::Characters(n) => ngram::hashes(text, n, hashes),
             Features::Words | Features::PythonWindows(_) => return None,
         }
         distinct.count(hashes);
         let features = distinct.hashes();
-        let heaviest = if settings.weight == Scheme::Set {
+        // Most features occur once and weigh the same, `single`: those are counted in bulk, and what the others weigh
+        // beyond that is added one by one.
+        let single = settings.weight.of_count(1);
+        let mut heaviest = 0;
+        if single == 1 {
             counters.add_all(features.as_chunks::<1>().0);
-            1
-        } else {
-            let weigh = |&count: &u32| settings.weight.of_count(u64::from(count));
-            let weights: Vec<u64> = distinct.counts().iter().map(weigh).collect();
-            counters.add_weighted(features.as_chunks::<1>().0, &weights);
-            weights.iter().copied().max().unwrap_or(0)
-        };
+        }
+        for (&hash, &count) in features.iter().zip(distinct.counts()) {
+            let weight = settings.weight.of_count(u64::from(count));
+            heaviest = heaviest.max(weight);
+            counters.add([hash], if single == 1 { weight - 1 } else { weight });
+        }
         let allowed = settings.floor.allows(features.len(), heaviest, counters.total());
         allowed.then(|| counters.fold(settings.tie)[0])
     }

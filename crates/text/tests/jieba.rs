@@ -3,6 +3,8 @@
 //!
 //! `LEITONG_QUICK` set: only every twentieth text.
 
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "the helpers of a test are tests, too")]
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};

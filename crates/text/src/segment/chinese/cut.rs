@@ -109,9 +109,9 @@ impl Dictionary {
                 let tags = if TAGS { &mut cuts.tags[from..] } else { &mut [] };
                 let mut words = Words { dictionary: self, text, scratch, offsets, tags, len: 0 };
                 if MODEL {
-                    words.emit_with_model::<TAGS, OWN>()
+                    words.emit_with_model::<TAGS, OWN>();
                 } else {
-                    words.emit_with_tags::<OWN>()
+                    words.emit_with_tags::<OWN>();
                 }
                 words.len
             } else {

@@ -196,7 +196,7 @@ impl Segment for Chinese {
     fn segment(&self, text: &str, words: &mut Vec<Word>) {
         words.clear();
         self.with_cuts(text, self.tags, |cuts| {
-            self.append_cuts(text, cuts, 0..cuts.offsets.len() - 1, words)
+            self.append_cuts(text, cuts, 0..cuts.offsets.len() - 1, words);
         });
     }
 }

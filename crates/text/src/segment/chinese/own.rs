@@ -230,7 +230,7 @@ impl Dictionary {
                 offer(1, self.frequency(single));
             }
             self.each_prefix(&codes[at..], |length, node| {
-                offer(length, self.frequency(node as usize % WEIGHTS))
+                offer(length, self.frequency(node as usize % WEIGHTS));
             });
             own.each_prefix(&text[characters[at].0..], |length, _, frequency| offer(length, frequency));
             let fallback = || (0.0 - log_total + rest[at + 1], at + 1);

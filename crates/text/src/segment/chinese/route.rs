@@ -30,7 +30,7 @@ impl Step {
     /// Characters of the word.
     #[inline(always)]
     pub(super) fn length(self) -> usize {
-        (self.0 & (OF_MODEL << FLAG_SHIFT) - 1) as usize
+        (self.0 & ((OF_MODEL << FLAG_SHIFT) - 1)) as usize
     }
 
     /// Whether it is a single character, and no separator.

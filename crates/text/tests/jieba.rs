@@ -3,7 +3,7 @@
 //!
 //! `LEITONG_QUICK` set: only every twentieth text.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "the helpers of a test are tests, too")]
+#![expect(clippy::unwrap_used, reason = "the helpers of a test are tests, too")]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -83,7 +83,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let options = args.input.options();
     if work.kind == Kind::Image {
         if args.files.is_empty() {
-            return Err(Failure::Input("image fingerprints are made of files: name some, or a folder of them".into()));
+            return Err(Failure::Input(
+                "image fingerprints are made of files: name some, or a folder of them".into(),
+            ));
         }
         return answer_all(&work, args.threads, input::raw_files(&args.files, &options), |work, item| {
             let (id, bytes) = item.map_err(Bad::Input)?;

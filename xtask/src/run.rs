@@ -47,6 +47,10 @@ impl Tally {
             println!("failed: {failure}");
         }
         println!("{} passed, {} failed, {} skipped", self.passed, self.failed.len(), self.skipped.len());
+        self.outcome()
+    }
+
+    fn outcome(&self) -> Outcome<()> {
         if self.failed.is_empty() { Ok(()) } else { Err("not everything passed".into()) }
     }
 }
@@ -105,8 +109,8 @@ mod tests {
     fn a_failure_fails_the_whole() {
         let mut tally = Tally::default();
         tally.add("good", Ok(()));
-        assert!(tally.report().is_ok());
+        assert!(tally.outcome().is_ok());
         tally.add("bad", Err("broken".into()));
-        assert!(tally.report().is_err());
+        assert!(tally.outcome().is_err());
     }
 }

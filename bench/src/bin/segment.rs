@@ -82,10 +82,11 @@ fn resident() -> f64 {
     pages * 4096.0 / 1e6
 }
 
-/// Documents that one gets before it is the other's turn: some 20 ms, so that a busy neighbour slows both alike.
-const BATCH: usize = 400;
+/// Turns a round. So many that a busy neighbour slows both alike, and so few that caches the other one filled do not count:
+/// a turn is some 5 MB of text.
+const TURNS: usize = 10;
 
-/// Our words as offsets, and jieba's as it gives them. Both take turns, batch after batch; a round is the whole text, and
+/// Our words as offsets, and jieba's as it gives them. Both take turns; a round is the whole text, and
 /// its ratio is that of the two times.
 fn table(texts: &[String], jieba: &Jieba, rounds: usize) {
     let megabytes = texts.iter().map(String::len).sum::<usize>() as f64 / 1e6;
@@ -95,7 +96,7 @@ fn table(texts: &[String], jieba: &Jieba, rounds: usize) {
         let (mut theirs, mut ours, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..rounds {
             let (mut their_time, mut our_time) = (0.0, 0.0);
-            for batch in texts.chunks(BATCH) {
+            for batch in texts.chunks(texts.len().div_ceil(TURNS).max(1)) {
                 let start = Instant::now();
                 let their_words = by_jieba(batch, jieba, mode);
                 their_time += start.elapsed().as_secs_f64();

@@ -25,7 +25,7 @@
 //! assert_eq!(normalized.text, "如有雷同,绝非巧合。");
 //! let tokenizer = Tokenizer::new(&Settings::default(), Resources::default(), &normalizer, false)?;
 //! let words: Vec<&str> = tokenizer.tokens(&normalized.text).iter().map(|token| token.text).collect();
-//! assert_eq!(words, ["如有", "雷同", "绝非", "巧合"]);
+//! assert_eq!(words, ["如有雷同", "绝非", "巧合"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -186,7 +186,7 @@ impl Fingerprinter {
             Features::Units(n) => {
                 let text = &document.normalized().text;
                 let mut units = Vec::new();
-                crate::units::cut(text, |start, end| units.push(&text[start..end]));
+                crate::units::cut_features(text, |start, end| units.push(&text[start..end]));
                 Shingles::of_words(&units, n)
             }
             Features::PythonWindows(n) => Shingles::of_words(&python::windows(&document.plain_text(), n), 1),

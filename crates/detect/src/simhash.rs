@@ -34,7 +34,7 @@ impl UnitRuns {
     fn each(&mut self, text: &str, n: usize, mut run: impl FnMut(&str)) {
         let Self { spans, joined } = self;
         spans.clear();
-        units::cut(text, |start, end| spans.push((start as u32, end as u32)));
+        units::cut_features(text, |start, end| spans.push((start as u32, end as u32)));
         if spans.is_empty() {
             return;
         }

@@ -80,11 +80,22 @@ pub fn units(text: &str) -> Units {
 }
 
 /// Finds the units of a text and hands out the bytes of each, in order.
-pub(crate) fn cut(text: &str, mut unit: impl FnMut(usize, usize)) {
+fn cut(text: &str, unit: impl FnMut(usize, usize)) {
+    cut_by(text, Kind::of, unit);
+}
+
+/// Finds the units that fingerprints are made of: those of alignment, but digits go together like letters, up to four.
+/// There are only a hundred pairs of digits, so with a digit a unit all tables of numbers would get the same fingerprint.
+pub(crate) fn cut_features(text: &str, unit: impl FnMut(usize, usize)) {
+    cut_by(text, |c| if c.is_ascii_digit() { Kind::Letter } else { Kind::of(c) }, unit);
+}
+
+#[inline]
+fn cut_by(text: &str, kind_of: impl Fn(char) -> Kind, mut unit: impl FnMut(usize, usize)) {
     let mut letters = 0;
     let mut start = 0;
     for (at, c) in text.char_indices() {
-        let kind = Kind::of(c);
+        let kind = kind_of(c);
         if letters > 0 && (kind != Kind::Letter || letters == LETTERS_A_UNIT) {
             unit(start, at);
             letters = 0;

@@ -79,8 +79,8 @@ pub enum Features {
     Words,
     /// Overlapping runs of this many letters; white space and punctuation do not count.
     Characters(usize),
-    /// Overlapping runs of this many units: a unit is a character of a script without spaces, a digit, or up to four
-    /// letters of a word, so that every script gives runs of like weight.
+    /// Overlapping runs of this many units: a unit is a character of a script without spaces, or up to four letters or
+    /// digits, so that every script gives runs of like weight.
     Units(usize),
     /// Overlapping runs of this many characters as the Python package simhash finds them.
     PythonWindows(usize),

@@ -2,7 +2,7 @@
 //!
 //! Input: two sequences of units. Output: passages, one to one: no unit is in two of them. Every run of
 //! [`seed`] equal units can start a passage; it grows both ways over equal units and jumps over differences of up
-//! to [`GAP`] units a side where [`AGREE`] units agree again behind them. Long seeds are taken first, so that a
+//! to [`GAP`] units a side where three units agree again behind them. Long seeds are taken first, so that a
 //! common phrase does not tear a long copy apart.
 
 use crate::units::Unit;

@@ -149,7 +149,7 @@ impl Filter {
 }
 
 /// A set of words that every word of every text is looked up in: an open hash table over the first eight bytes and the
-/// length, which are all there is of most. The standard set took longer than cutting the words.
+/// length, which are all there is of most words.
 #[derive(Clone, Debug, Default)]
 struct StopWords {
     /// Their number is a power of two, at least half of them empty; no slots where there are no words.

@@ -6,8 +6,8 @@
 //! and 3D打印; everything else goes to Unicode. So inside such a run the words are exactly jieba's, and
 //! between runs they may differ (numbers and Latin words on their own, rows of spaces).
 //!
-//! The dictionary cuts the whole text at once and what it says between runs is thrown away: it works in chunks, and a
-//! call for every run of a dozen characters took three times as long.
+//! The dictionary cuts the whole text at once and what it says between runs is thrown away: it works in
+//! chunks of some hundred characters, and runs are much shorter.
 
 use super::chinese::{Chinese, Cuts, is_of_words};
 use super::{Segment, Tag, UnicodeWords, Word, WordKind, is_han, tag_by_form};

@@ -9,7 +9,7 @@ use super::own::OwnWords;
 use super::route::{Chunk, OWN_TAG};
 use crate::span::Span;
 
-/// Tags of words that are remembered: a guess takes longer than everything else about a word.
+/// Tags of words that are remembered, because a guess is long.
 const CACHE: usize = 1 << 14;
 /// Words of so many characters are remembered, with so many bits each.
 const CACHED_LENGTH: usize = 4;
@@ -212,7 +212,7 @@ impl Words<'_> {
             }
             let by_model = step.is_single_of_model() && next.is_single_of_model();
             if !TAGS && !OWN && by_model && end == at + 2 && !chunk.has_pair(at) {
-                // Most runs are such; whether the two are joined can hardly be predicted.
+                // The common case; whether the two are joined can hardly be predicted.
                 let joined = self.dictionary.fixed.model.joins(chunk.codes[at], chunk.codes[at + 1]);
                 self.offsets[len] = chunk.offsets[at];
                 self.offsets[len + 1] = chunk.offsets[at + 1];

@@ -1,4 +1,4 @@
-//! Chinese words: the words and tags of jieba-rs 0.11, five times as fast.
+//! Chinese words: the words and tags of jieba-rs 0.11, four to five times as fast (bench/results has the numbers).
 //!
 //! Input: a text. Output: the offsets where its words start, and their parts of speech. jieba takes the most probable
 //! way to cut every run of Han characters, ASCII letters, digits and some signs into words of its dictionary; a hidden
@@ -17,10 +17,10 @@
 //! | `machine` | the only `unsafe`: newer instructions, memory ahead of time |
 //! | `user` | a user's dictionary as it is read from a file |
 //!
-//! The tables are made by the build script from jieba's files in `data/jieba`, are some 13 MB and read-only, and take
-//! some 20 ms to unpack. Rejected: crates for double arrays (crawdad, daachorse), which
+//! The tables are made by the build script from jieba's files in `data/jieba` and are read-only; with them a process
+//! grows by some 18 MB, and unpacking takes some 25 ms. Rejected: crates for double arrays (crawdad, daachorse), which
 //! map a character and walk node by node, so that every step waits for memory; a stored graph of all words, as jieba
-//! has it; and a dictionary in the executable as it is, which would make that 10 MB larger to save 20 ms.
+//! has it; and tables in the executable as they are, which would make that 10 MB larger to save those milliseconds.
 
 mod cut;
 mod dictionary;

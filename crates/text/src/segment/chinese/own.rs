@@ -1,6 +1,6 @@
 //! A user's words: a small trie beside the dictionary, and a copy of the dictionary without the words it replaces.
 //!
-//! Building the stored tables anew takes a second; so they are copied (some 8 MB), the words whose frequency the user
+//! Building the stored tables anew takes far too long; so some are copied (11 MB), the words whose frequency the user
 //! changes are taken out of the copy, and all of the user's words go into a trie of their own, which is asked only
 //! where a character starts one of them. Its keys are characters, not codes: so no character is foreign to it,
 //! be it outside the basic plane.

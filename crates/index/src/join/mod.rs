@@ -1,0 +1,1 @@
+//! All pairs within `k` bits of a batch.

@@ -1,0 +1,349 @@
+//! What a segment looks like on disk, byte by byte.
+//!
+//! ```text
+//! 0        magic, version, lengths, checksum of these          one chunk
+//! chunk    sections, each from a chunk's start on, zero padded  the tables
+//! foot     parameters of the layout · the list of sections · a checksum per chunk · a checksum of the foot
+//! ```
+//! Numbers are little-endian words of 64 bits, sections hold what [`Part`] says. A chunk has 4 KiB in small files and
+//! 64 KiB in large ones. Opening reads head and foot; chunks are checked when they are first read ([`crate::memory`]).
+
+use super::HammingError;
+use crate::memory::{Buffer, MappedFile, Section, Storage};
+use bytemuck::Pod;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
+
+const MAGIC: [u8; 16] = *b"leitong hamming\n";
+const VERSION: u64 = 1;
+const HEAD_WORDS: usize = 8;
+/// Words of a section in the foot: kind, table, offset, bytes.
+const SECTION_WORDS: usize = 4;
+
+/// What a section holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The values, in the order of their ordinals.
+    Values,
+    /// Ordinals, relative to the segment's first.
+    Ordinals,
+    /// Lists of items with equal values.
+    Twins,
+    /// Where each bucket of a table starts.
+    Directory(u32),
+    /// The bits after the directory's, as a dense column.
+    Near(u32),
+    /// Which value an entry stands for.
+    Rows(u32),
+    /// All bits but the directory's, packed.
+    Rests(u32),
+    /// Which combinations of bits occur at all.
+    Filter(u32),
+}
+
+impl Part {
+    fn words(self) -> [u64; 2] {
+        let (kind, table) = match self {
+            Self::Values => (1, 0),
+            Self::Ordinals => (2, 0),
+            Self::Twins => (3, 0),
+            Self::Directory(table) => (4, table),
+            Self::Near(table) => (5, table),
+            Self::Rows(table) => (6, table),
+            Self::Rests(table) => (7, table),
+            Self::Filter(table) => (8, table),
+        };
+        [kind, u64::from(table)]
+    }
+}
+
+/// Takes the sections of a segment as they are made, in any order and piece by piece.
+pub(crate) struct Output {
+    target: Target,
+    sections: Vec<Growing>,
+}
+
+enum Target {
+    Memory,
+    File { file: File, temporary: PathBuf, path: PathBuf, shift: u32, end: u64 },
+}
+
+struct Growing {
+    part: Part,
+    written: usize,
+    place: Place,
+}
+
+enum Place {
+    Memory(Buffer<u8>),
+    /// The bytes of the chunk being filled, and the checksums of those before it.
+    File { offset: u64, reserved: usize, pending: Vec<u8>, sums: Vec<u64> },
+}
+
+/// The sections of a finished segment, and the parameters of its layout.
+#[derive(Debug)]
+pub(crate) struct Sections {
+    pub(crate) parameters: Vec<u64>,
+    list: Vec<(Part2, Storage, usize, usize)>,
+    file: Option<(Arc<MappedFile>, PathBuf)>,
+}
+
+type Part2 = [u64; 2];
+
+impl Output {
+    /// Sections stay in memory.
+    pub(crate) fn memory() -> Self {
+        Self { target: Target::Memory, sections: Vec::new() }
+    }
+
+    /// Sections go to a file, which gets its name when it is complete. `expected` bytes decide the chunk size.
+    pub(crate) fn file(path: &Path, expected: u64) -> Result<Self, HammingError> {
+        let shift = if expected < 16 << 20 { 12 } else { 16 };
+        let temporary = path.with_extension("tmp");
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&temporary)
+            .map_err(|error| HammingError::io(&temporary, error))?;
+        let target = Target::File { file, temporary, path: path.to_owned(), shift, end: 1 << shift };
+        Ok(Self { target, sections: Vec::new() })
+    }
+
+    /// Opens a section for at most `bytes` bytes; what is not written of it takes no room.
+    pub(crate) fn section(&mut self, part: Part, bytes: usize) -> Result<usize, HammingError> {
+        let place = match &mut self.target {
+            Target::Memory => Place::Memory(Buffer::zeroed(bytes).map_err(|error| HammingError::memory(bytes, error))?),
+            Target::File { shift, end, .. } => {
+                let offset = *end;
+                *end += (bytes as u64).next_multiple_of(1 << *shift);
+                Place::File { offset, reserved: bytes, pending: Vec::with_capacity(1 << *shift), sums: Vec::new() }
+            }
+        };
+        self.sections.push(Growing { part, written: 0, place });
+        Ok(self.sections.len() - 1)
+    }
+
+    /// Adds items at the end of a section.
+    pub(crate) fn append<T: Pod>(&mut self, section: usize, items: &[T]) -> Result<(), HammingError> {
+        let mut bytes: &[u8] = bytemuck::cast_slice(items);
+        let growing = &mut self.sections[section];
+        match (&mut growing.place, &self.target) {
+            (Place::Memory(buffer), _) => {
+                buffer[growing.written..growing.written + bytes.len()].copy_from_slice(bytes);
+                growing.written += bytes.len();
+            }
+            (Place::File { offset, reserved, pending, sums }, Target::File { file, temporary, shift, .. }) => {
+                debug_assert!(growing.written + bytes.len() <= *reserved, "{:?} outgrew its place", growing.part);
+                let chunk = 1 << *shift;
+                growing.written += bytes.len();
+                while !bytes.is_empty() {
+                    let (now, later) = bytes.split_at(bytes.len().min(chunk - pending.len()));
+                    pending.extend_from_slice(now);
+                    bytes = later;
+                    if pending.len() == chunk {
+                        let place = *offset + (sums.len() * chunk) as u64;
+                        file.write_all_at(pending, place).map_err(|error| HammingError::io(temporary, error))?;
+                        sums.push(xxh3_64(pending));
+                        pending.clear();
+                    }
+                }
+            }
+            (Place::File { .. }, Target::Memory) => {}
+        }
+        Ok(())
+    }
+
+    /// Writes a whole section.
+    pub(crate) fn whole<T: Pod>(&mut self, part: Part, pieces: &[&[T]]) -> Result<(), HammingError> {
+        let section = self.section(part, pieces.iter().map(|piece| size_of_val(*piece)).sum())?;
+        pieces.iter().try_for_each(|piece| self.append(section, piece))
+    }
+
+    /// How many items of `T` a section has so far.
+    pub(crate) fn items<T>(&self, section: usize) -> usize {
+        self.sections[section].written / size_of::<T>()
+    }
+
+    /// Closes the segment. A file is synced, named and opened.
+    pub(crate) fn finish(self, parameters: Vec<u64>) -> Result<Sections, HammingError> {
+        match self.target {
+            Target::Memory => {
+                let list = self.sections.into_iter().filter_map(|growing| match growing.place {
+                    Place::Memory(buffer) => {
+                        Some((growing.part.words(), Storage::Buffer(Arc::new(buffer)), 0, growing.written))
+                    }
+                    Place::File { .. } => None,
+                });
+                Ok(Sections { parameters, list: list.collect(), file: None })
+            }
+            Target::File { mut file, temporary, path, shift, end } => {
+                finish_file(&mut file, self.sections, parameters, shift, end)
+                    .and_then(|()| file.sync_all())
+                    .and_then(|()| std::fs::rename(&temporary, &path))
+                    .map_err(|error| HammingError::io(&temporary, error))?;
+                open(&path)
+            }
+        }
+    }
+}
+
+fn finish_file(
+    file: &mut File,
+    sections: Vec<Growing>,
+    parameters: Vec<u64>,
+    shift: u32,
+    end: u64,
+) -> std::io::Result<()> {
+    let chunk = 1_u64 << shift;
+    let mut chunk_sums = vec![0; (end / chunk) as usize];
+    let mut foot = vec![parameters.len() as u64];
+    foot.extend(parameters);
+    foot.push(sections.len() as u64);
+    for growing in sections {
+        let Place::File { offset, mut pending, mut sums, .. } = growing.place else { continue };
+        if !pending.is_empty() {
+            pending.resize(chunk as usize, 0);
+            file.write_all_at(&pending, offset + sums.len() as u64 * chunk)?;
+            sums.push(xxh3_64(&pending));
+        }
+        let first = (offset / chunk) as usize;
+        chunk_sums[first..first + sums.len()].copy_from_slice(&sums);
+        foot.extend(growing.part.words());
+        foot.extend([offset, growing.written as u64]);
+    }
+    foot.push(chunk_sums.len() as u64);
+    foot.extend(chunk_sums);
+    foot.push(xxh3_64(bytemuck::cast_slice(&foot)));
+    let foot: &[u8] = bytemuck::cast_slice(&foot);
+    file.write_all_at(foot, end)?;
+
+    let mut head = Vec::with_capacity(HEAD_WORDS * 8);
+    head.write_all(&MAGIC)?;
+    for word in [VERSION, u64::from(shift), end, foot.len() as u64, end + foot.len() as u64] {
+        head.write_all(&word.to_le_bytes())?;
+    }
+    let sum = xxh3_64(&head);
+    head.write_all(&sum.to_le_bytes())?;
+    file.write_all_at(&head, 0)
+}
+
+/// Opens a segment file: checks head and foot, maps the rest.
+pub(crate) fn open(path: &Path) -> Result<Sections, HammingError> {
+    let refuse = |reason: String| HammingError::Refused { path: path.to_owned(), reason };
+    let io = |error| HammingError::io(path, error);
+    let file = File::open(path).map_err(io)?;
+    let length = file.metadata().map_err(io)?.len();
+    let mut head = [0; HEAD_WORDS * 8];
+    if length < head.len() as u64 {
+        return Err(refuse(format!("it has {length} bytes, too few for a segment")));
+    }
+    file.read_exact_at(&mut head, 0).map_err(io)?;
+    if head[..16] != MAGIC {
+        return Err(refuse("it is no segment of a Hamming index".into()));
+    }
+    let words = read_words(&head[16..]);
+    let [version, shift, end, foot_length, whole, sum] = words[..] else {
+        return Err(refuse("its head is damaged".into()));
+    };
+    if version != VERSION {
+        return Err(refuse(format!(
+            "it has format version {version}, this program reads version {VERSION}: use the program that wrote it, or build the index again"
+        )));
+    }
+    if sum != xxh3_64(&head[..HEAD_WORDS * 8 - 8]) || !(10..=24).contains(&shift) {
+        return Err(refuse("its head is damaged".into()));
+    }
+    if whole != length {
+        return Err(refuse(format!("it has {length} bytes instead of {whole}: it was cut off or added to")));
+    }
+    let mut foot = vec![0; foot_length as usize];
+    file.read_exact_at(&mut foot, end).map_err(io)?;
+    let (parameters, sections, sums) =
+        read_foot(&read_words(&foot)).ok_or_else(|| refuse("its foot is damaged".into()))?;
+
+    let map = MappedFile::map(&file).map_err(io)?;
+    let mapped = Arc::new(MappedFile::new(map, shift as u32, sums));
+    let list = sections
+        .chunks_exact(SECTION_WORDS)
+        .map(|s| ([s[0], s[1]], Storage::File(Arc::clone(&mapped)), s[2] as usize, s[3] as usize))
+        .collect();
+    Ok(Sections { parameters, list, file: Some((mapped, path.to_owned())) })
+}
+
+fn read_words(bytes: &[u8]) -> Vec<u64> {
+    bytes.chunks_exact(8).map(|word| word.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))).collect()
+}
+
+/// Parameters, sections and checksums; `None` if the foot is not what was written.
+fn read_foot(foot: &[u64]) -> Option<(Vec<u64>, Vec<u64>, Vec<u64>)> {
+    let (sum, mut rest) = foot.split_last()?;
+    let bytes: Vec<u8> = rest.iter().flat_map(|word| word.to_le_bytes()).collect();
+    if xxh3_64(&bytes) != *sum {
+        return None;
+    }
+    let mut list = |size: usize| {
+        let (count, behind) = rest.split_first()?;
+        let (items, behind) = behind.split_at_checked((*count as usize).checked_mul(size)?)?;
+        rest = behind;
+        Some(items.to_vec())
+    };
+    Some((list(1)?, list(SECTION_WORDS)?, list(1)?))
+}
+
+impl Sections {
+    /// The section that holds `part`.
+    pub(crate) fn get<T: Pod>(&self, part: Part) -> Result<Section<T>, HammingError> {
+        let missing = || self.refused(&format!("its section {part:?} is missing or does not fit"));
+        let (_, storage, offset, bytes) = self.list.iter().find(|s| s.0 == part.words()).ok_or_else(missing)?;
+        Section::new(storage.clone(), *offset, bytes / size_of::<T>()).ok_or_else(missing)
+    }
+
+    /// Whether there is such a section.
+    pub(crate) fn has(&self, part: Part) -> bool {
+        self.list.iter().any(|section| section.0 == part.words())
+    }
+
+    /// Reads everything once and compares all checksums.
+    pub(crate) fn verify(&self) -> Result<(), HammingError> {
+        for (_, storage, offset, bytes) in &self.list {
+            if let Some(section) = Section::<u8>::new(storage.clone(), *offset, *bytes) {
+                section.view().expect_all();
+            }
+            self.sound()?;
+        }
+        Ok(())
+    }
+
+    /// The error for a segment that does not make sense.
+    pub(crate) fn refused(&self, reason: &str) -> HammingError {
+        HammingError::Refused { path: self.path().unwrap_or(Path::new("(memory)")).to_owned(), reason: reason.into() }
+    }
+
+    /// The file, if there is one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.file.as_ref().map(|(_, path)| path.as_path())
+    }
+
+    /// An error once a broken chunk has been met.
+    #[inline]
+    pub(crate) fn sound(&self) -> Result<(), HammingError> {
+        match &self.file {
+            Some((file, path)) => match file.broken() {
+                Some(offset) => Err(HammingError::Broken { path: path.clone(), offset }),
+                None => Ok(()),
+            },
+            None => Ok(()),
+        }
+    }
+
+    /// Bytes of all sections.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.list.iter().map(|section| section.3 as u64).sum()
+    }
+}

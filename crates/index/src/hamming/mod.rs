@@ -1,0 +1,30 @@
+//! Exact search: everything within `k` bits of a fingerprint.
+
+mod cells;
+mod columns;
+mod error;
+mod file;
+mod plan;
+mod rows;
+mod scheme;
+mod segment;
+
+pub use error::HammingError;
+pub use segment::{Build, Layout, Searcher, Segment, Source};
+
+/// Set in a row or an ordinal whose value occurs more than once.
+const TWIN: u32 = 1 << 31;
+
+/// How many fingerprints one segment can hold: ordinals have 31 bits in it.
+pub const MOST_ITEMS: u64 = 1 << 31;
+
+/// A stored fingerprint within reach of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Found {
+    /// Which of the queries.
+    pub(crate) query: u32,
+    /// Relative to the segment's first.
+    pub(crate) ordinal: u32,
+    /// In how many bits they differ.
+    pub(crate) distance: u32,
+}

@@ -4,6 +4,11 @@
 //! same answers; [`Level::Portable`] runs it anywhere.
 #![expect(unsafe_code, reason = "CPU instructions the compiler does not choose by itself; each use says why it is sound")]
 
+pub(crate) mod columns;
+pub(crate) mod scatter;
+pub(crate) mod sweep;
+
+use columns::Scan;
 use std::sync::OnceLock;
 
 /// The instruction sets the hot loops are compiled for.
@@ -64,4 +69,38 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (slice, index);
+}
+
+/// Work compiled once for each level.
+pub(crate) trait Task {
+    type Output;
+
+    /// Must be `#[inline(always)]`, as everything hot it calls: only then is it compiled for the level it runs at.
+    fn run<S: Scan>(self) -> Self::Output;
+}
+
+/// Runs a task at a level, or at the best below it that this machine has.
+pub(crate) fn run<T: Task>(level: Level, task: T) -> T::Output {
+    #[cfg(target_arch = "x86_64")]
+    match level.min(Level::best()) {
+        // SAFETY: the level is one this machine has.
+        Level::Avx512 => return unsafe { run_avx512(task) },
+        // SAFETY: as above.
+        Level::Avx2 => return unsafe { run_avx2(task) },
+        Level::Portable => {}
+    }
+    let _ = level;
+    task.run::<columns::Portable>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt")]
+fn run_avx512<T: Task>(task: T) -> T::Output {
+    task.run::<columns::Avx512>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn run_avx2<T: Task>(task: T) -> T::Output {
+    task.run::<columns::Avx2>()
 }

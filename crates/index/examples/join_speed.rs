@@ -1,7 +1,10 @@
 //! Times the self-join: `join_speed N [K] [THREADS] [MEMORY] [ROUNDS]`, numbers as `1e6`. Values are nine tenths
-//! uniform, one tenth copies of earlier ones with up to three bits turned over.
+//! uniform, one tenth copies of earlier ones with up to three bits turned over. `WIDTH` is 32, 64, 128 or 256;
+//! `DATA=equal` makes a tenth equal to one value, `DATA=near` a twentieth within two bits of one,
+//! `DATA=uneven` sets three bits in eight.
 #![expect(clippy::print_stdout, reason = "a program to measure with")]
 
+use leitong_index::Value;
 use leitong_index::join::{Join, Pair, Repeat, Side, Sink};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -23,15 +26,15 @@ fn flips(r: u64) -> u64 {
 }
 
 /// Value number `i`, by itself.
-fn value(mut i: u64) -> u64 {
+fn value<V: Value>(mut i: u64) -> V {
     let mut flipped = 0;
-    loop {
-        if i == 0 || random(42, 2 * i) as u32 >= 429_496_730 {
-            return random(42, 2 * i + 1) ^ flipped;
-        }
+    while i > 0 && (random(42, 2 * i) as u32) < 429_496_730 {
         flipped ^= flips(random(0x9999_0000_1111, i));
         i = ((u128::from(random(0x1234_5678, i)) * u128::from(i)) >> 64) as u64;
     }
+    let mut words: [u64; 16] = std::array::from_fn(|word| random(42 + word as u64, 2 * i + 1));
+    words[0] ^= flipped;
+    V::from_words(&words)
 }
 
 /// Counts, and adds up pairs as the trial did, for comparison.
@@ -58,29 +61,28 @@ impl Sink for Count {
     }
 }
 
-fn main() {
-    let numbers: Vec<f64> = std::env::args().skip(1).filter_map(|number| number.parse().ok()).collect();
-    let number = |i: usize, or: f64| numbers.get(i).copied().unwrap_or(or);
-    let len = number(0, 1e6) as u64;
-    let join = Join {
-        k: number(1, 3.0) as u32,
-        threads: number(2, 2.0) as usize,
-        memory: number(3, 8e9) as u64,
-        ..Join::default()
-    };
-    let values: Vec<u64> = match std::env::var("DATA").as_deref() {
+fn measure<V: Value>(len: u64, join: &Join, rounds: usize) {
+    let pile = |flips| V::from_words(&[77 ^ flips]);
+    let values: Vec<V> = match std::env::var("DATA").as_deref() {
         // a tenth equal to one value
         Ok("equal") => {
-            (0..len).map(|i| if random(5, i).is_multiple_of(10) { 77 } else { value(i) }).collect()
+            (0..len).map(|i| if random(5, i).is_multiple_of(10) { pile(0) } else { value(i) }).collect()
         }
         // a twentieth within two bits of one value
         Ok("near") => (0..len)
-            .map(|i| if random(5, i).is_multiple_of(20) { 77 ^ flips(random(6, i) & !1) } else { value(i) })
+            .map(|i| if random(5, i).is_multiple_of(20) { pile(flips(random(6, i) & !1)) } else { value(i) })
             .collect(),
+        // uneven bits: three in eight are set
+        Ok("uneven") => {
+            let words = |i: u64| -> [u64; 16] {
+                std::array::from_fn(|word| random(7 + word as u64, i) & (random(70, i) | random(71, i)))
+            };
+            (0..len).map(|i| V::from_words(&words(i))).collect()
+        }
         _ => (0..len).map(value).collect(),
     };
     let mut times = Vec::new();
-    for _ in 0..number(4, 5.0) as usize {
+    for _ in 0..rounds {
         let count = Count::default();
         let start = Instant::now();
         match join.pairs(&values[..], &count) {
@@ -94,5 +96,19 @@ fn main() {
     times.sort_by(f64::total_cmp);
     if let (Some(least), Some(median)) = (times.first(), times.get(times.len() / 2)) {
         println!("{len} values: {least:.4} s at least, {median:.4} s median");
+    }
+}
+
+fn main() {
+    let numbers: Vec<f64> = std::env::args().skip(1).filter_map(|number| number.parse().ok()).collect();
+    let number = |i: usize, or: f64| numbers.get(i).copied().unwrap_or(or);
+    let (len, rounds) = (number(0, 1e6) as u64, number(4, 5.0) as usize);
+    let (k, threads, memory) = (number(1, 3.0) as u32, number(2, 2.0) as usize, number(3, 8e9) as u64);
+    let join = Join { k, threads, memory, ..Join::default() };
+    match std::env::var("WIDTH").as_deref() {
+        Ok("32") => measure::<u32>(len, &join, rounds),
+        Ok("128") => measure::<u128>(len, &join, rounds),
+        Ok("256") => measure::<[u64; 4]>(len, &join, rounds),
+        _ => measure::<u64>(len, &join, rounds),
     }
 }

@@ -58,6 +58,62 @@ impl<T: Pod> DerefMut for Buffer<T> {
     }
 }
 
+/// A list that grows, on huge pages.
+#[derive(Debug)]
+pub(crate) struct Growing<T> {
+    buffer: Buffer<T>,
+    len: usize,
+}
+
+impl<T: Pod> Growing<T> {
+    pub(crate) fn new() -> Self {
+        Self { buffer: Buffer { map: None, len: 0, kind: PhantomData }, len: 0 }
+    }
+
+    /// Appends an item; an error when there is no memory left.
+    #[inline]
+    pub(crate) fn push(&mut self, item: T) -> std::io::Result<()> {
+        self.resize(self.len + 1)?;
+        let last = self.len - 1;
+        self[last] = item;
+        Ok(())
+    }
+
+    /// Grows to `len` items, the new ones zero.
+    pub(crate) fn resize(&mut self, len: usize) -> std::io::Result<()> {
+        if len > self.buffer.len {
+            let mut larger = Buffer::zeroed(len.max(self.buffer.len * 2).max(4096 / size_of::<T>()))?;
+            larger[..self.len].copy_from_slice(self);
+            self.buffer = larger;
+        }
+        self.len = len;
+        Ok(())
+    }
+
+    pub(crate) fn try_clone(&self) -> std::io::Result<Self> {
+        let mut buffer = Buffer::zeroed(self.len)?;
+        buffer.copy_from_slice(self);
+        Ok(Self { buffer, len: self.len })
+    }
+}
+
+impl<T: Pod> Deref for Growing<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &self.buffer[..self.len]
+    }
+}
+
+impl<T: Pod> DerefMut for Growing<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        let len = self.len;
+        &mut self.buffer[..len]
+    }
+}
+
 /// A file mapped into memory, with the checksum of every chunk of it.
 #[derive(Debug)]
 pub(crate) struct MappedFile {
@@ -100,9 +156,10 @@ impl MappedFile {
     #[inline(always)]
     fn check(&self, from: usize, to: usize) {
         for chunk in from >> self.shift..=(to - 1) >> self.shift {
-            let done = self.checked.get(chunk / 64).is_some_and(|word| {
-                word.load(Ordering::Relaxed) >> (chunk % 64) & 1 == 1
-            });
+            let done = self
+                .checked
+                .get(chunk / 64)
+                .is_some_and(|word| word.load(Ordering::Relaxed) >> (chunk % 64) & 1 == 1);
             if !done {
                 self.check_chunk(chunk);
             }
@@ -113,7 +170,11 @@ impl MappedFile {
     fn check_chunk(&self, chunk: usize) {
         let from = chunk << self.shift;
         let to = ((chunk + 1) << self.shift).min(self.map.len());
-        let sound = self.map.get(from..to).zip(self.sums.get(chunk)).is_some_and(|(bytes, &sum)| xxh3_64(bytes) == sum);
+        let sound = self
+            .map
+            .get(from..to)
+            .zip(self.sums.get(chunk))
+            .is_some_and(|(bytes, &sum)| xxh3_64(bytes) == sum);
         if sound {
             self.checked[chunk / 64].fetch_or(1 << (chunk % 64), Ordering::Relaxed);
         } else {
@@ -152,7 +213,10 @@ impl<T: Pod> Section<T> {
     pub(crate) fn new(storage: Storage, offset: usize, len: usize) -> Option<Self> {
         let bytes = len.checked_mul(size_of::<T>())?;
         let slice = storage.bytes().get(offset..offset.checked_add(bytes)?)?;
-        bytemuck::try_cast_slice::<u8, T>(slice).ok()?;
+        // Nothing lies on no alignment.
+        if len > 0 {
+            bytemuck::try_cast_slice::<u8, T>(slice).ok()?;
+        }
         Some(Self { storage, offset, len, kind: PhantomData })
     }
 
@@ -164,11 +228,8 @@ impl<T: Pod> Section<T> {
             Storage::Buffer(_) => None,
             Storage::File(file) => Some(&**file),
         };
-        View { items: bytemuck::cast_slice(bytes), file, offset: self.offset }
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.len * size_of::<T>()
+        let items = if bytes.is_empty() { &[] } else { bytemuck::cast_slice(bytes) };
+        View { items, file, offset: self.offset }
     }
 }
 
@@ -194,7 +255,10 @@ impl<'a, T> View<'a, T> {
         }
         if let Some(file) = self.file {
             let size = size_of::<T>();
-            file.check(self.offset + from * size, (self.offset + to * size).max(self.offset + from * size + 1));
+            file.check(
+                self.offset + from * size,
+                (self.offset + to * size).max(self.offset + from * size + 1),
+            );
         }
         let step = (LINE / size_of::<T>()).max(1);
         let mut item = from;

@@ -38,6 +38,9 @@ mod tests {
         assert_eq!(find(&[0b10101_u32], 0b00110, 3).collect::<Vec<_>>(), [(0, 3)]);
         assert_eq!(find(&[0b10101101_u32], 0b10100011, 2).count(), 0);
         assert_eq!(pairs(&[1_u64, 0, 3, 1], 1).count(), 5);
-        assert_eq!(pairs_between(&[1_u64, 7], &[0, 3], 1).collect::<Vec<_>>(), [(0, 0, 1), (0, 1, 1), (1, 1, 1)]);
+        assert_eq!(
+            pairs_between(&[1_u64, 7], &[0, 3], 1).collect::<Vec<_>>(),
+            [(0, 0, 1), (0, 1, 1), (1, 1, 1)]
+        );
     }
 }

@@ -20,6 +20,10 @@ pub trait Value: Pod + Eq + Ord + Send + Sync + Debug {
     #[must_use]
     fn xor(self, other: Self) -> Self;
 
+    /// The bits set in both.
+    #[must_use]
+    fn and(self, other: Self) -> Self;
+
     /// How many bits are set.
     #[must_use]
     fn ones(self) -> u32;
@@ -56,6 +60,19 @@ pub trait Value: Pod + Eq + Ord + Send + Sync + Debug {
         self.xor(other).ones()
     }
 
+    /// Bits `from .. from + bits` of the ring, counted from the top, as a number; at most 64 of them.
+    #[inline(always)]
+    #[must_use]
+    fn window(self, from: u32, bits: u32) -> u64 {
+        self.rotate_left(from % Self::WIDTH).top(bits)
+    }
+
+    /// The lowest `bits` bits set, all else zero.
+    #[must_use]
+    fn low_mask(bits: u32) -> Self {
+        (0..bits.min(Self::WIDTH)).fold(Self::ZERO, Self::flip)
+    }
+
     /// The inverse of [`Value::rotate_left`].
     #[inline(always)]
     #[must_use]
@@ -73,6 +90,11 @@ macro_rules! native {
             #[inline(always)]
             fn xor(self, other: Self) -> Self {
                 self ^ other
+            }
+
+            #[inline(always)]
+            fn and(self, other: Self) -> Self {
+                self & other
             }
 
             #[inline(always)]
@@ -122,6 +144,11 @@ macro_rules! words {
             #[inline(always)]
             fn xor(self, other: Self) -> Self {
                 std::array::from_fn(|i| self[i] ^ other[i])
+            }
+
+            #[inline(always)]
+            fn and(self, other: Self) -> Self {
+                std::array::from_fn(|i| self[i] & other[i])
             }
 
             #[inline(always)]
@@ -196,6 +223,12 @@ mod tests {
         assert_eq!(value.top(taken), top);
         assert_eq!(V::from_top(top, taken).top(taken), top);
         assert_eq!(V::from_top(top, taken).ones(), top.count_ones());
+
+        assert_eq!(value.window(by, taken), value.rotate_left(by).top(taken));
+        assert_eq!(
+            value.and(V::low_mask(by)).ones() as usize,
+            plain[(V::WIDTH - by) as usize..].iter().filter(|bit| **bit).count()
+        );
 
         let differing = plain.iter().zip(bits(other)).filter(|(a, b)| **a != *b).count();
         assert_eq!(value.distance(other) as usize, differing);

@@ -21,7 +21,11 @@ fn picks(most: usize) -> impl Strategy<Value = Vec<(u8, Vec<u16>)>> {
 
 fn found<V: Value>(segment: &Segment<V>, level: Level, queries: &[V], k: u32) -> Vec<(u32, u32, u32)> {
     let mut all = Vec::new();
-    segment.search(&mut Searcher::at(level), queries, k, |query, ordinal, distance| all.push((query, ordinal, distance))).unwrap();
+    segment
+        .search(&mut Searcher::at(level), queries, k, |query, ordinal, distance| {
+            all.push((query, ordinal, distance))
+        })
+        .unwrap();
     all.sort_unstable();
     all
 }
@@ -29,7 +33,9 @@ fn found<V: Value>(segment: &Segment<V>, level: Level, queries: &[V], k: u32) ->
 fn expected<V: Value>(values: &[V], queries: &[V], k: u32) -> Vec<(u32, u32, u32)> {
     (0..)
         .zip(queries)
-        .flat_map(|(i, &query)| scan::find(values, query, k).map(move |(place, distance)| (i, place as u32, distance)))
+        .flat_map(|(i, &query)| {
+            scan::find(values, query, k).map(move |(place, distance)| (i, place as u32, distance))
+        })
         .collect()
 }
 
@@ -50,7 +56,11 @@ fn agrees<V: Value>(values: &[V], queries: &[V], k: u32) {
         for asked in [0, k / 2, k] {
             let truth = expected(values, queries, asked);
             for &level in Level::available() {
-                assert_eq!(found(&segment, level, queries, asked), truth, "{layout:?} {level:?} k {asked} of {k}");
+                assert_eq!(
+                    found(&segment, level, queries, asked),
+                    truth,
+                    "{layout:?} {level:?} k {asked} of {k}"
+                );
             }
             assert_eq!(found(&written, Level::best(), queries, asked), truth);
             assert_eq!(found(&opened, Level::best(), queries, asked), truth);
@@ -100,18 +110,26 @@ fn larger_segments_equal_the_scan() {
     for i in 0..60_000_usize {
         let drawn = next();
         values.push(match drawn % 8 {
-            0 if i > 0 => (0..next() % 5).fold(values[next() as usize % i], |value, _| value ^ 1 << (next() % 64)),
+            0 if i > 0 => {
+                (0..next() % 5).fold(values[next() as usize % i], |value, _| value ^ 1 << (next() % 64))
+            }
             // One block in common: a bucket of thousands.
             1 => drawn << 16 | 0xbeef,
             _ => drawn,
         });
     }
-    let queries: Vec<u64> = (0..600).map(|i| values[i * 97] ^ 1 << (i % 64) ^ (next() & next() & next() & next() & next())).collect();
+    let queries: Vec<u64> = (0..600)
+        .map(|i| values[i * 97] ^ 1 << (i % 64) ^ (next() & next() & next() & next() & next()))
+        .collect();
     for k in [1, 3, 4, 6] {
         for layout in LAYOUTS {
             let segment = Build { layout: Some(layout), ..Build::new(k) }.in_memory(&values[..]).unwrap();
             for &level in Level::available() {
-                assert_eq!(found(&segment, level, &queries, k), expected(&values, &queries, k), "{layout:?} {level:?} {k}");
+                assert_eq!(
+                    found(&segment, level, &queries, k),
+                    expected(&values, &queries, k),
+                    "{layout:?} {level:?} {k}"
+                );
             }
         }
     }

@@ -12,12 +12,11 @@
 
 use super::file::{Output, Part, Sections};
 use super::rows;
-use super::scheme::{Block, Condition, Rule, Scheme, is_first};
+use super::scheme::{Condition, Rule, Scheme, is_first};
 use super::{Found, HammingError, TWIN};
 use crate::machine::columns::{PADDING, Scan, Test};
 use crate::memory::{Section, View};
 use crate::{Level, Value, machine};
-use rayon::prelude::*;
 
 /// Bits in the near column.
 pub(crate) const NEAR: u32 = 16;
@@ -71,20 +70,21 @@ pub(crate) fn scheme(width: u32, k: u32) -> Scheme {
 /// Bytes a value takes, roughly.
 pub(crate) fn bytes_per_item<V: Value>(items: usize, k: u32) -> f64 {
     let tables = scheme(V::WIDTH, k).blocks;
-    let directories: f64 = tables.iter().map(|block| 4.0 * f64::from(1 << directory_bits(items, block.width))).sum();
+    let directories: f64 =
+        tables.iter().map(|block| 4.0 * f64::from(1 << directory_bits(items, block.width))).sum();
     size_of::<V>() as f64 + 6.0 * tables.len() as f64 + directories / items.max(1) as f64
 }
 
 /// Writes the sections for `values`, which are in order of their ordinals, and gives the layout's parameters.
 pub(crate) fn write<V: Value>(values: &[V], k: u32, output: &mut Output) -> Result<Vec<u64>, HammingError> {
     let blocks = scheme(V::WIDTH, k).blocks;
-    let (distinct, twins) = rows::distinct(values);
+    let (distinct, twins) = rows::distinct(values)?;
     output.whole(Part::Values, &[values])?;
     output.whole(Part::Twins, &[&twins])?;
     let bits: Vec<u32> = blocks.iter().map(|block| directory_bits(distinct.len(), block.width)).collect();
-    let table = |(block, &bits): (&Block, &u32)| rows::sorted(values, &distinct, block.start, bits, LONG);
-    let tables: Vec<_> = blocks.par_iter().zip(&bits).map(table).collect();
-    for (table, sorted) in (0..).zip(tables) {
+    let mut tables = rows::Tables::new(values, &distinct)?;
+    for (table, (block, &bits)) in (0..).zip(blocks.iter().zip(&bits)) {
+        let sorted = tables.sorted(block.start, bits, LONG)?;
         output.whole(Part::Directory(table), &[&sorted.directory])?;
         output.whole(Part::Near(table), &[&sorted.near, &[0; PADDING]])?;
         output.whole(Part::Rows(table), &[&sorted.rows])?;
@@ -139,7 +139,7 @@ impl<V: Value> Columns<V> {
             values: self.values.view(),
             twins: self.twins.view(),
             conditions: &conditions,
-            tests: conditions.iter().zip(&self.tables).map(|(c, t)| test::<V>(c, t)).collect(),
+            tests: conditions.iter().zip(&self.tables).map(|(c, t)| test::<V>(c, t.directory_bits)).collect(),
             k,
         };
         machine::run(level, ByGroups { search: &search, queries, scratch, found })
@@ -147,12 +147,12 @@ impl<V: Value> Columns<V> {
 }
 
 /// The near column's test for one table; the query's bits are filled in later.
-fn test<V: Value>(condition: &Option<Condition>, table: &Table) -> Test {
+pub(crate) fn test<V: Value>(condition: &Option<Condition>, directory_bits: u32) -> Test {
     let Some(condition) = condition else { return Test { query: 0, exact: 0, near: 0 } };
     let mut test = Test { query: 0, exact: 0, near: 0 };
-    for bit in 0..NEAR.min(V::WIDTH - table.directory_bits) {
+    for bit in 0..NEAR.min(V::WIDTH - directory_bits) {
         let place = 1 << (NEAR - 1 - bit);
-        let from_start = table.directory_bits + bit;
+        let from_start = directory_bits + bit;
         let near_from = (condition.near_start + V::WIDTH - condition.start) % V::WIDTH;
         if from_start < condition.exact {
             test.exact |= place;

@@ -52,7 +52,9 @@ pub enum HammingError {
         expected: u32,
     },
     /// A search for more differing bits than the index was built for.
-    #[error("the index was built for distances up to {built}, {asked} was asked for: build it again for {asked}")]
+    #[error(
+        "the index was built for distances up to {built}, {asked} was asked for: build it again for {asked}"
+    )]
     TooFar {
         /// What was asked for.
         asked: u32,

@@ -11,6 +11,7 @@
 use super::HammingError;
 use crate::memory::{Buffer, MappedFile, Section, Storage};
 use bytemuck::Pod;
+use rayon::prelude::*;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -23,6 +24,11 @@ const VERSION: u64 = 1;
 const HEAD_WORDS: usize = 8;
 /// Words of a section in the foot: kind, table, offset, bytes.
 const SECTION_WORDS: usize = 4;
+
+/// Chunks that are written at once.
+const RUN_CHUNKS: usize = 16;
+/// Bytes that one thread copies at once.
+const MEMORY_RUN: usize = 1 << 20;
 
 /// What a section holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +87,12 @@ struct Growing {
 enum Place {
     Memory(Buffer<u8>),
     /// The bytes of the chunk being filled, and the checksums of those before it.
-    File { offset: u64, reserved: usize, pending: Vec<u8>, sums: Vec<u64> },
+    File {
+        offset: u64,
+        reserved: usize,
+        pending: Vec<u8>,
+        sums: Vec<u64>,
+    },
 }
 
 /// The sections of a finished segment, and the parameters of its layout.
@@ -118,11 +129,18 @@ impl Output {
     /// Opens a section for at most `bytes` bytes; what is not written of it takes no room.
     pub(crate) fn section(&mut self, part: Part, bytes: usize) -> Result<usize, HammingError> {
         let place = match &mut self.target {
-            Target::Memory => Place::Memory(Buffer::zeroed(bytes).map_err(|error| HammingError::memory(bytes, error))?),
+            Target::Memory => {
+                Place::Memory(Buffer::zeroed(bytes).map_err(|error| HammingError::memory(bytes, error))?)
+            }
             Target::File { shift, end, .. } => {
                 let offset = *end;
                 *end += (bytes as u64).next_multiple_of(1 << *shift);
-                Place::File { offset, reserved: bytes, pending: Vec::with_capacity(1 << *shift), sums: Vec::new() }
+                Place::File {
+                    offset,
+                    reserved: bytes,
+                    pending: Vec::with_capacity(1 << *shift),
+                    sums: Vec::new(),
+                }
             }
         };
         self.sections.push(Growing { part, written: 0, place });
@@ -131,28 +149,39 @@ impl Output {
 
     /// Adds items at the end of a section.
     pub(crate) fn append<T: Pod>(&mut self, section: usize, items: &[T]) -> Result<(), HammingError> {
-        let mut bytes: &[u8] = bytemuck::cast_slice(items);
+        self.append_all(section, std::iter::once(items))
+    }
+
+    /// Adds all pieces, one behind the other, at the end of a section. All threads share the work.
+    pub(crate) fn append_all<'a, T: Pod>(
+        &mut self,
+        section: usize,
+        pieces: impl Iterator<Item = &'a [T]>,
+    ) -> Result<(), HammingError> {
+        let mut pieces: Vec<&[u8]> = pieces.map(bytemuck::cast_slice).collect();
+        let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
         let growing = &mut self.sections[section];
-        match (&mut growing.place, &self.target) {
+        let written = growing.written;
+        growing.written += bytes;
+        match (&mut growing.place, &mut self.target) {
             (Place::Memory(buffer), _) => {
-                buffer[growing.written..growing.written + bytes.len()].copy_from_slice(bytes);
-                growing.written += bytes.len();
+                let runs = buffer[written..written + bytes].par_chunks_mut(MEMORY_RUN).enumerate();
+                runs.for_each(|(run, target)| gather(&pieces, run * MEMORY_RUN, target));
             }
-            (Place::File { offset, reserved, pending, sums }, Target::File { file, temporary, shift, .. }) => {
-                debug_assert!(growing.written + bytes.len() <= *reserved, "{:?} outgrew its place", growing.part);
-                let chunk = 1 << *shift;
-                growing.written += bytes.len();
-                while !bytes.is_empty() {
-                    let (now, later) = bytes.split_at(bytes.len().min(chunk - pending.len()));
-                    pending.extend_from_slice(now);
-                    bytes = later;
-                    if pending.len() == chunk {
-                        let place = *offset + (sums.len() * chunk) as u64;
-                        file.write_all_at(pending, place).map_err(|error| HammingError::io(temporary, error))?;
-                        sums.push(xxh3_64(pending));
-                        pending.clear();
-                    }
-                }
+            (
+                Place::File { offset, reserved, pending, sums },
+                Target::File { file, temporary, shift, .. },
+            ) => {
+                debug_assert!(growing.written <= *reserved, "{:?} outgrew its place", growing.part);
+                pieces.insert(0, pending);
+                let all = pending.len() + bytes;
+                let whole = all >> *shift << *shift;
+                let place = *offset + ((sums.len() as u64) << *shift);
+                let added = write_chunks(file, place, &pieces, whole, 1 << *shift);
+                sums.extend(added.map_err(|error| HammingError::io(temporary, error))?);
+                let mut rest = vec![0; all - whole];
+                gather(&pieces, whole, &mut rest);
+                *pending = rest;
             }
             (Place::File { .. }, Target::Memory) => {}
         }
@@ -162,7 +191,7 @@ impl Output {
     /// Writes a whole section.
     pub(crate) fn whole<T: Pod>(&mut self, part: Part, pieces: &[&[T]]) -> Result<(), HammingError> {
         let section = self.section(part, pieces.iter().map(|piece| size_of_val(*piece)).sum())?;
-        pieces.iter().try_for_each(|piece| self.append(section, piece))
+        self.append_all(section, pieces.iter().copied())
     }
 
     /// How many items of `T` a section has so far.
@@ -191,6 +220,37 @@ impl Output {
             }
         }
     }
+}
+
+/// Copies what lies from `start` on when the pieces are laid end to end.
+fn gather(pieces: &[&[u8]], mut start: usize, mut target: &mut [u8]) {
+    for piece in pieces {
+        let behind = &piece[start.min(piece.len())..];
+        start -= piece.len() - behind.len();
+        let (now, later) = target.split_at_mut(behind.len().min(target.len()));
+        now.copy_from_slice(&behind[..now.len()]);
+        target = later;
+    }
+}
+
+/// Writes the first `bytes` bytes of the pieces, whole chunks, and gives the chunks' checksums.
+fn write_chunks(
+    file: &File,
+    place: u64,
+    pieces: &[&[u8]],
+    bytes: usize,
+    chunk: usize,
+) -> std::io::Result<Vec<u64>> {
+    let run = chunk * RUN_CHUNKS;
+    let write = |start: usize| {
+        let mut run = vec![0; run.min(bytes - start)];
+        gather(pieces, start, &mut run);
+        file.write_all_at(&run, place + start as u64)?;
+        Ok(run.chunks(chunk).map(xxh3_64).collect())
+    };
+    let starts: Vec<usize> = (0..bytes).step_by(run).collect();
+    let sums: Vec<Vec<u64>> = starts.into_par_iter().map(write).collect::<std::io::Result<_>>()?;
+    Ok(sums.concat())
 }
 
 fn finish_file(
@@ -277,7 +337,10 @@ pub(crate) fn open(path: &Path) -> Result<Sections, HammingError> {
 }
 
 fn read_words(bytes: &[u8]) -> Vec<u64> {
-    bytes.chunks_exact(8).map(|word| word.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))).collect()
+    bytes
+        .chunks_exact(8)
+        .map(|word| word.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+        .collect()
 }
 
 /// Parameters, sections and checksums; `None` if the foot is not what was written.
@@ -300,7 +363,8 @@ impl Sections {
     /// The section that holds `part`.
     pub(crate) fn get<T: Pod>(&self, part: Part) -> Result<Section<T>, HammingError> {
         let missing = || self.refused(&format!("its section {part:?} is missing or does not fit"));
-        let (_, storage, offset, bytes) = self.list.iter().find(|s| s.0 == part.words()).ok_or_else(missing)?;
+        let (_, storage, offset, bytes) =
+            self.list.iter().find(|s| s.0 == part.words()).ok_or_else(missing)?;
         Section::new(storage.clone(), *offset, bytes / size_of::<T>()).ok_or_else(missing)
     }
 
@@ -322,7 +386,10 @@ impl Sections {
 
     /// The error for a segment that does not make sense.
     pub(crate) fn refused(&self, reason: &str) -> HammingError {
-        HammingError::Refused { path: self.path().unwrap_or(Path::new("(memory)")).to_owned(), reason: reason.into() }
+        HammingError::Refused {
+            path: self.path().unwrap_or(Path::new("(memory)")).to_owned(),
+            reason: reason.into(),
+        }
     }
 
     /// The file, if there is one.

@@ -2,15 +2,23 @@
 
 mod cells;
 mod columns;
+mod deleted;
 mod error;
 mod file;
+mod fresh;
+mod index;
+mod manifest;
+mod partition;
 mod plan;
 mod rows;
 mod scheme;
 mod segment;
+mod view;
 
 pub use error::HammingError;
+pub use index::{Index, Options, Stats};
 pub use segment::{Build, Layout, Searcher, Segment, Source};
+pub use view::{Match, Snapshot};
 
 /// Set in a row or an ordinal whose value occurs more than once.
 const TWIN: u32 = 1 << 31;

@@ -1,10 +1,10 @@
 //! Which layout suits how many fingerprints, which width and which distance.
 
+use super::HammingError;
 use super::cells::Shape;
 use super::columns;
 use super::scheme::Rule;
 use super::segment::{Build, Layout};
-use super::HammingError;
 use crate::Value;
 
 /// Numbers of the layouts in segment files.
@@ -41,7 +41,8 @@ impl Choice {
             Self::Columns { k: built } => {
                 let blocks = columns::scheme(V::WIDTH, *built).blocks;
                 let lines = |width: u32| {
-                    let bucket = items as f64 / 2_f64.powi(columns::directory_bits(items as usize, width) as i32);
+                    let bucket =
+                        items as f64 / 2_f64.powi(columns::directory_bits(items as usize, width) as i32);
                     // In a run lines come faster than alone.
                     1.0 + 0.5 * (bucket * 2.0 / 64.0)
                 };
@@ -68,7 +69,9 @@ pub(crate) fn choose<V: Value>(items: u64, build: &Build) -> Result<Choice, Hamm
     }
     if wanted(Layout::Cells) {
         let most = (k + 1).clamp(2, 16).min(V::WIDTH / 4);
-        choices.extend((1..=most).map(|tables| Choice::Cells(Shape::new::<V>(items, Rule::Share, tables, true))));
+        choices.extend(
+            (1..=most).map(|tables| Choice::Cells(Shape::new::<V>(items, Rule::Share, tables, true))),
+        );
     }
     let limit = build.bytes_per_item.unwrap_or(f64::INFINITY);
     let bytes = |choice: &Choice| choice.bytes_per_item::<V>(items);

@@ -14,7 +14,7 @@ use std::path::Path;
 ///
 /// A slice is one: its ordinals are its places. So is a generator, or a file too large for the memory.
 pub trait Source<V>: Sync {
-    /// How many pieces can be asked for; each gives one item or more.
+    /// How many pieces can be asked for. A piece gives no, one or several items.
     fn rows(&self) -> usize;
 
     /// How many items there are in all.
@@ -70,7 +70,10 @@ impl Build {
     }
 
     /// An index in memory.
-    pub fn in_memory<V: Value>(&self, source: &(impl Source<V> + ?Sized)) -> Result<Segment<V>, HammingError> {
+    pub fn in_memory<V: Value>(
+        &self,
+        source: &(impl Source<V> + ?Sized),
+    ) -> Result<Segment<V>, HammingError> {
         self.write(&source, Output::memory())
     }
 
@@ -80,11 +83,16 @@ impl Build {
         source: &(impl Source<V> + ?Sized),
         path: &Path,
     ) -> Result<Segment<V>, HammingError> {
-        let expected = plan::choose::<V>(source.items(), self)?.bytes_per_item::<V>(source.items()) * source.items() as f64;
+        let expected = plan::choose::<V>(source.items(), self)?.bytes_per_item::<V>(source.items())
+            * source.items() as f64;
         self.write(&source, Output::file(path, expected as u64)?)
     }
 
-    fn write<V: Value>(&self, source: &dyn Source<V>, mut output: Output) -> Result<Segment<V>, HammingError> {
+    fn write<V: Value>(
+        &self,
+        source: &dyn Source<V>,
+        mut output: Output,
+    ) -> Result<Segment<V>, HammingError> {
         let items = source.items();
         if items > MOST_ITEMS {
             return Err(HammingError::TooMany { items });
@@ -157,12 +165,17 @@ impl<V: Value> Segment<V> {
         let k = k as u32;
         let (layout, body) = match number {
             plan::COLUMNS => {
-                let ordinals = sections.has(Part::Ordinals).then(|| sections.get(Part::Ordinals)).transpose()?;
+                let ordinals =
+                    sections.has(Part::Ordinals).then(|| sections.get(Part::Ordinals)).transpose()?;
                 (Layout::Columns, Body::Columns { columns: Columns::open(sections, rest, k)?, ordinals })
             }
             plan::RING => (Layout::Ring, Body::Cells(Cells::open(sections, rest)?)),
             plan::CELLS => (Layout::Cells, Body::Cells(Cells::open(sections, rest)?)),
-            other => return Err(sections.refused(&format!("its layout {other} is not known here: use a newer program"))),
+            other => {
+                return Err(
+                    sections.refused(&format!("its layout {other} is not known here: use a newer program"))
+                );
+            }
         };
         Ok(Self { k, items, layout, body })
     }
@@ -204,7 +217,7 @@ impl<V: Value> Segment<V> {
     }
 
     /// Calls `found` with query, ordinal and distance of everything within `k` bits of the queries.
-    fn find(
+    pub(crate) fn find(
         &self,
         searcher: &mut Searcher,
         queries: &[V],
@@ -276,7 +289,9 @@ impl<V: Value> Source<V> for Segment<V> {
                 }
                 Ok(())
             }
-            Body::Cells(cells) => cells.read(range.start, range.end, |ordinal, value| items.push((ordinal, value))),
+            Body::Cells(cells) => {
+                cells.read(range.start, range.end, |ordinal, value| items.push((ordinal, value)))
+            }
         }
     }
 }
@@ -284,9 +299,10 @@ impl<V: Value> Source<V> for Segment<V> {
 /// Memory for searches, to be used again by one thread, and how they are run.
 #[derive(Debug)]
 pub struct Searcher {
-    level: Level,
+    pub(crate) level: Level,
     columns: columns::Scratch,
     cells: cells::Scratch,
+    pub(crate) fresh: super::fresh::Scratch,
     found: Vec<Found>,
 }
 
@@ -300,7 +316,13 @@ impl Searcher {
     /// At a level, or the best below it that the machine has; the answers are the same.
     #[must_use]
     pub fn at(level: Level) -> Self {
-        Self { level, columns: Default::default(), cells: Default::default(), found: Vec::new() }
+        Self {
+            level,
+            columns: Default::default(),
+            cells: Default::default(),
+            fresh: Default::default(),
+            found: Vec::new(),
+        }
     }
 }
 

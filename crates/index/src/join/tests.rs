@@ -223,6 +223,32 @@ fn a_folder_that_is_not_there_is_named() {
     assert!(error.to_string().contains("/nowhere/at/all"));
 }
 
+/// A batch that claims a length and gives no values.
+struct Broken(usize);
+
+impl Batch<u64> for Broken {
+    fn len(&self) -> usize {
+        self.0
+    }
+
+    fn read(&self, _: usize, _: &mut [u64]) -> io::Result<()> {
+        Err(io::Error::other("worn out"))
+    }
+}
+
+#[test]
+fn too_many_values_and_failing_ones_are_errors() {
+    let error = Join::default().pairs(&Broken(1 << 32), &Collect::default()).unwrap_err();
+    assert!(matches!(error, JoinError::TooMany { len: 0x1_0000_0000 }));
+    let error =
+        Join::default().between(&Broken(u32::MAX as usize), &[1_u64][..], &Collect::default()).unwrap_err();
+    assert!(matches!(error, JoinError::TooMany { .. }));
+    for len in [10, 100_000] {
+        let error = Join::default().pairs(&Broken(len), &Collect::default()).unwrap_err();
+        assert!(error.to_string().contains("worn out"), "{error}");
+    }
+}
+
 /// Counts results.
 #[derive(Default)]
 struct Count {

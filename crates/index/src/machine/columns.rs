@@ -25,6 +25,9 @@ pub(crate) const PADDING: usize = 32;
 pub(crate) trait Scan {
     /// Calls `hit` with the place of every entry of `column[from..to]` that passes, in order. Needs [`PADDING`].
     fn scan(column: &[u16], from: usize, to: usize, test: Test, hit: impl FnMut(usize));
+
+    /// Which of 16 entries pass, as bits.
+    fn pass(entries: &[u16; 16], test: Test) -> u32;
 }
 
 pub(crate) struct Portable;
@@ -37,6 +40,11 @@ impl Scan for Portable {
                 hit(from + place);
             }
         }
+    }
+
+    #[inline(always)]
+    fn pass(entries: &[u16; 16], test: Test) -> u32 {
+        (0..16).fold(0, |passed, i| passed | u32::from(test.passes(entries[i])) << i)
     }
 }
 
@@ -86,6 +94,12 @@ mod x86 {
             let mask = |entries: &[u16; 16]| unsafe { near_16(entries, test) };
             steps::<16>(column, from, to, mask, hit);
         }
+
+        #[inline(always)]
+        fn pass(entries: &[u16; 16], test: Test) -> u32 {
+            // SAFETY: as above.
+            unsafe { near_16(entries, test) }
+        }
     }
 
     /// Only to be used where [`super::super::Level::Avx512`] is available.
@@ -97,6 +111,12 @@ mod x86 {
             // SAFETY: the type is used by code compiled for, and run on, machines with AVX-512 BW only.
             let mask = |entries: &[u16; 32]| unsafe { near_32(entries, test) };
             steps::<32>(column, from, to, mask, hit);
+        }
+
+        #[inline(always)]
+        fn pass(entries: &[u16; 16], test: Test) -> u32 {
+            // SAFETY: as above; what AVX2 needs is part of the level.
+            unsafe { near_16(entries, test) }
         }
     }
 
@@ -114,7 +134,9 @@ mod x86 {
     }
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt")]
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt"
+    )]
     fn near_32(entries: &[u16; 32], test: Test) -> u32 {
         // SAFETY: 64 bytes are there to be read.
         let entries = unsafe { _mm512_loadu_si512(entries.as_ptr().cast()) };
@@ -133,9 +155,16 @@ mod tests {
     use crate::Level;
     use proptest::prelude::*;
 
+    /// By scanning, after making sure that passing sixteen at a time says the same.
     fn places<S: Scan>(column: &[u16], from: usize, to: usize, test: Test) -> Vec<usize> {
         let mut found = Vec::new();
         S::scan(column, from, to, test, |place| found.push(place));
+        for (place, entries) in (from..to).filter_map(|place| Some((place, column[place..].first_chunk()?))) {
+            let passed = S::pass(entries, test);
+            for i in (0..16).filter(|i| place + i < to) {
+                assert_eq!(passed >> i & 1 == 1, found.contains(&(place + i)));
+            }
+        }
         found
     }
 

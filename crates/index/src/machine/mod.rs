@@ -2,7 +2,10 @@
 //!
 //! The only module with `unsafe` besides [`crate::memory`]. Every function here has a portable twin that gives the
 //! same answers; [`Level::Portable`] runs it anywhere.
-#![expect(unsafe_code, reason = "CPU instructions the compiler does not choose by itself; each use says why it is sound")]
+#![expect(
+    unsafe_code,
+    reason = "CPU instructions the compiler does not choose by itself; each use says why it is sound"
+)]
 
 pub(crate) mod columns;
 pub(crate) mod scatter;
@@ -64,7 +67,9 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     if let Some(item) = slice.get(index) {
         // SAFETY: a prefetch reads nothing and cannot fault; the address is that of a live item besides.
         unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(item).cast());
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
+                std::ptr::from_ref(item).cast(),
+            );
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -94,7 +99,9 @@ pub(crate) fn run<T: Task>(level: Level, task: T) -> T::Output {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt"
+)]
 fn run_avx512<T: Task>(task: T) -> T::Output {
     task.run::<columns::Avx512>()
 }

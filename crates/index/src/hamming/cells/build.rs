@@ -4,19 +4,17 @@
 //! ceiling allows, so that a billion values can be built in a fraction of their size.
 
 use super::super::file::{Output, Part};
+use super::super::partition::{Bare, Counts, Cut, Entry, Numbered, PART_ITEMS, Parts, Reader, Sorter};
 use super::super::segment::Source;
 use super::super::{HammingError, TWIN};
 use super::{Shape, TableShape};
 use crate::Value;
-use crate::memory::Buffer;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
-/// Values of a part, if they are spread evenly: with ordinals and a copy they fit the second cache.
-const PART_ITEMS: u64 = 1 << 14;
-const MOST_PART_BITS: u32 = 13;
-/// Items read from the source at a time.
-const READ: usize = 1 << 14;
+/// Parts that are built before they are written, for each thread: enough that no thread waits long for another.
+const BATCH: usize = 16;
 
 /// Writes all sections and gives the layout's parameters.
 pub(crate) fn write<V: Value>(
@@ -25,68 +23,43 @@ pub(crate) fn write<V: Value>(
     memory: u64,
     output: &mut Output,
 ) -> Result<Vec<u64>, HammingError> {
-    let threads = rayon::current_num_threads();
-    let rows = source.rows();
-    let ranges: Vec<Range<usize>> =
-        (0..threads).map(|thread| rows * thread / threads..rows * (thread + 1) / threads).collect();
-    let bits: Vec<u32> = shape.tables.iter().map(|table| part_bits(source.items(), table)).collect();
-    let counts = ranges.par_iter().map(|range| count(source, range.clone(), shape, &bits)).collect::<Result<Vec<_>, _>>()?;
-    for (index, table) in shape.tables.iter().enumerate() {
-        let builder = Builder { source, table, bits: bits[index], ranges: &ranges, with_ordinals: index == 0 };
-        let counts: Vec<&[u32]> = counts.iter().map(|counts| &*counts[index]).collect();
-        builder.write(index as u32, &counts, memory, output)?;
+    let reader = Reader::new(source);
+    let cuts: Vec<Cut> = shape.tables.iter().map(|table| cut(source.items(), table)).collect();
+    let counts = reader.count(&cuts)?;
+    let mut parts = Parts::new()?;
+    for (index, ((table, &cut), counts)) in shape.tables.iter().zip(&cuts).zip(&counts).enumerate() {
+        let mut builder = Builder { reader: &reader, table, cut, counts, parts: &mut parts };
+        match index {
+            0 => builder.write::<Numbered<V>>(index as u32, memory, output)?,
+            _ => builder.write::<Bare<V>>(index as u32, memory, output)?,
+        }
     }
     Ok(shape.to_words())
 }
 
-/// How many leading bits make a part. The filter of a part must be a run of its own.
-fn part_bits(items: u64, table: &TableShape) -> u32 {
-    let bits = (items / PART_ITEMS).max(1).ilog2().min(MOST_PART_BITS).min(table.directory_bits);
-    table.filter.map_or(bits, |filter| bits.min(filter.high + (filter.exact + filter.low).min(6) - 6))
-}
-
-/// Items by table and part, in one range of the source.
-fn count<V: Value>(source: &dyn Source<V>, range: Range<usize>, shape: &Shape, bits: &[u32]) -> Result<Vec<Vec<u32>>, HammingError> {
-    let mut counts: Vec<Vec<u32>> = bits.iter().map(|bits| vec![0; 1 << bits]).collect();
-    for_each(source, range, |_, value| {
-        for ((counts, table), &bits) in counts.iter_mut().zip(&shape.tables).zip(bits) {
-            counts[value.window(table.start, bits) as usize] += 1;
-        }
-    })?;
-    Ok(counts)
-}
-
-fn for_each<V: Value>(source: &dyn Source<V>, range: Range<usize>, mut item: impl FnMut(u32, V)) -> Result<(), HammingError> {
-    let mut items = Vec::with_capacity(READ);
-    for from in range.clone().step_by(READ) {
-        items.clear();
-        source.read(from..range.end.min(from + READ), &mut items)?;
-        items.iter().for_each(|&(ordinal, value)| item(ordinal, value));
-    }
-    Ok(())
+/// Which leading bits make a part. The filter of a part must be a run of its own.
+fn cut(items: u64, table: &TableShape) -> Cut {
+    let most = table.filter.map_or(table.directory_bits, |filter| {
+        table.directory_bits.min(filter.high + (filter.exact + filter.low).min(6) - 6)
+    });
+    Cut::new(table.start, items, most)
 }
 
 /// One table being built.
 struct Builder<'a, V> {
-    source: &'a dyn Source<V>,
+    reader: &'a Reader<'a, V>,
     table: &'a TableShape,
-    bits: u32,
-    ranges: &'a [Range<usize>],
-    with_ordinals: bool,
+    cut: Cut,
+    counts: &'a Counts,
+    parts: &'a mut Parts<V>,
 }
 
-/// The items one thread has found for the parts of a round, part after part.
-struct Share<V> {
-    keys: Buffer<V>,
-    ordinals: Buffer<u32>,
-    /// Where each part of the round starts, and the end.
-    starts: Vec<usize>,
-}
-
-/// What becomes of a part.
+/// What becomes of a part. The memory is used again for the next.
 #[derive(Default)]
 struct Built {
-    /// Entries before each cell, counted from the part's first.
+    /// Distinct values.
+    rows: u32,
+    /// Entries before each cell, counted from the part's first until the parts before it are known.
     directory: Vec<u32>,
     rests: Vec<u8>,
     ordinals: Vec<u32>,
@@ -98,34 +71,31 @@ struct Built {
 struct Target {
     directory: usize,
     rests: usize,
-    ordinals: usize,
-    twins: usize,
+    /// Ordinals and twins, which only the first table has.
+    ordinals: Option<[usize; 2]>,
     filter: Option<usize>,
 }
 
 impl<V: Value> Builder<'_, V> {
-    fn write(&self, index: u32, counts: &[&[u32]], memory: u64, output: &mut Output) -> Result<(), HammingError> {
-        let items: usize = counts.iter().flat_map(|counts| *counts).map(|&count| count as usize).sum();
-        let cells = 1 << self.table.directory_bits;
-        let target = Target {
-            directory: output.section(Part::Directory(index), (cells + 1) * 4)?,
-            rests: output.section(Part::Rests(index), items * self.table.rest_bytes + size_of::<V>())?,
-            ordinals: if self.with_ordinals { output.section(Part::Ordinals, items * 4)? } else { 0 },
-            // A group of two twins takes three numbers.
-            twins: if self.with_ordinals { output.section(Part::Twins, items * 6 + 4)? } else { 0 },
-            filter: match self.table.filter {
-                Some(filter) => Some(output.section(Part::Filter(index), filter.bytes() as usize)?),
-                None => None,
-            },
-        };
-        for round in rounds::<V>(counts, memory) {
-            let shares = self.partition(counts, round.clone())?;
-            // Parts are built in parallel and written in order, a few at a time.
-            let batch = rayon::current_num_threads() * 16;
-            let parts: Vec<usize> = (0..round.len()).collect();
-            for parts in parts.chunks(batch) {
-                let built: Vec<Built> = parts.par_iter().map(|&part| self.build(&shares, part, round.start + part)).collect();
-                built.into_iter().try_for_each(|built| self.append(&target, built, output))?;
+    fn write<E: Entry<V>>(
+        &mut self,
+        index: u32,
+        memory: u64,
+        output: &mut Output,
+    ) -> Result<(), HammingError> {
+        let target = self.sections::<E>(index, output)?;
+        let batches = self.batches();
+        let working = batches.iter().map(|batch| self.batch_bytes::<E>(batch.clone())).max().unwrap_or(0);
+        let sorters = Mutex::new(Vec::new());
+        let mut built = Vec::new();
+        for round in self.counts.rounds::<V>(memory.saturating_sub(working), E::NUMBERED) {
+            self.parts.fill(self.reader, self.cut, self.counts, round.clone(), E::NUMBERED)?;
+            for batch in &batches {
+                let numbers = batch.start.max(round.start)..batch.end.min(round.end);
+                if !numbers.is_empty() {
+                    self.build::<E>(numbers, round.start, &sorters, &mut built);
+                    self.append(&target, &mut built, output)?;
+                }
             }
         }
         let total = (output.items::<u8>(target.rests) / self.table.rest_bytes) as u32;
@@ -133,139 +103,166 @@ impl<V: Value> Builder<'_, V> {
         output.append(target.rests, &[V::ZERO])
     }
 
-    /// Sorts the source's items into the parts of a round, every thread its own range of the source.
-    fn partition(&self, counts: &[&[u32]], round: Range<usize>) -> Result<Vec<Share<V>>, HammingError> {
-        let share = |(range, counts): (&Range<usize>, &&[u32])| {
-            let mut starts = vec![0];
-            let mut items = 0;
-            for &count in &counts[round.clone()] {
-                items += count as usize;
-                starts.push(items);
-            }
-            let no_memory = |error| HammingError::memory(items * size_of::<V>(), error);
-            let mut keys = Buffer::<V>::zeroed(items).map_err(no_memory)?;
-            let mut ordinals = Buffer::<u32>::zeroed(if self.with_ordinals { items } else { 0 }).map_err(no_memory)?;
-            let (key_slots, ordinal_slots): (&mut [V], &mut [u32]) = (&mut keys, &mut ordinals);
-            let mut next = starts.clone();
-            for_each(self.source, range.clone(), |ordinal, value| {
-                let key = value.rotate_left(self.table.start);
-                let part = (key.top(self.bits) as usize).wrapping_sub(round.start);
-                if part < round.len() {
-                    let place = next[part];
-                    next[part] += 1;
-                    key_slots[place] = key;
-                    if self.with_ordinals {
-                        ordinal_slots[place] = ordinal;
-                    }
-                }
-            })?;
-            Ok(Share { keys, ordinals, starts })
-        };
-        self.ranges.par_iter().zip(counts).map(share).collect()
+    fn sections<E: Entry<V>>(&self, index: u32, output: &mut Output) -> Result<Target, HammingError> {
+        let items = self.counts.all_items();
+        let cells = 1 << self.table.directory_bits;
+        let mut section = |part, bytes| output.section(part, bytes);
+        Ok(Target {
+            directory: section(Part::Directory(index), (cells + 1) * 4)?,
+            rests: section(Part::Rests(index), items * self.table.rest_bytes + size_of::<V>())?,
+            ordinals: match E::NUMBERED {
+                // A group of two twins takes three numbers.
+                true => Some([section(Part::Ordinals, items * 4)?, section(Part::Twins, items * 6 + 4)?]),
+                false => None,
+            },
+            filter: match self.table.filter {
+                Some(filter) => Some(section(Part::Filter(index), filter.bytes() as usize)?),
+                None => None,
+            },
+        })
     }
 
-    /// Sorts one part and packs it. `part` counts within the round, `number` among all parts.
-    fn build(&self, shares: &[Share<V>], part: usize, number: usize) -> Built {
-        let bits = self.table.directory_bits;
-        let cells = 1 << (bits - self.bits);
-        let first_cell = (number << (bits - self.bits)) as u64;
-        let mut entries: Vec<(V, u32)> = Vec::with_capacity(shares.iter().map(|s| s.starts[part + 1] - s.starts[part]).sum());
-        for share in shares {
-            let range = share.starts[part]..share.starts[part + 1];
-            match self.with_ordinals {
-                true => entries.extend(range.map(|i| (share.keys[i], share.ordinals[i]))),
-                false => entries.extend(range.map(|i| (share.keys[i], 0))),
+    /// Parts that are built together, in parallel, and then written: a few, or one that is very large.
+    fn batches(&self) -> Vec<Range<usize>> {
+        let most_parts = rayon::current_num_threads() * BATCH;
+        let most_items = most_parts * PART_ITEMS as usize * 2;
+        let mut batches = Vec::new();
+        let (mut start, mut items) = (0, 0);
+        for part in 0..self.counts.parts() {
+            let more = self.counts.items(part);
+            if part > start && (part - start == most_parts || items + more > most_items) {
+                batches.push(start..part);
+                (start, items) = (part, 0);
             }
+            items += more;
         }
-        sort_by_cell(&mut entries, |key| (key.top(bits) - first_cell) as usize, cells);
+        batches.push(start..self.counts.parts());
+        batches
+    }
 
-        let mut built = Built { directory: Vec::with_capacity(cells), ..Built::default() };
-        built.rests.reserve(entries.len() * self.table.rest_bytes);
+    /// Memory for building a batch, at most.
+    fn batch_bytes<E: Entry<V>>(&self, batch: Range<usize>) -> u64 {
+        // An ordinal, and one and a half places among the twins.
+        let numbers = if E::NUMBERED { 10 } else { 0 };
+        // Sections that go to a file are copied once more.
+        let item = Sorter::<E>::bytes_per_item() + 2 * (self.table.rest_bytes + numbers);
+        let fixed = (4 << self.table.directory_bits) + self.table.filter.map_or(0, |filter| filter.bytes());
+        let items: usize = batch.clone().map(|part| self.counts.items(part)).sum();
+        (items * item) as u64 + 2 * (fixed >> self.cut.bits) * batch.len() as u64
+    }
+
+    /// Builds the parts of a batch, given by their numbers among all parts.
+    fn build<E: Entry<V>>(
+        &self,
+        numbers: Range<usize>,
+        first: usize,
+        sorters: &Mutex<Vec<Sorter<E>>>,
+        built: &mut Vec<Built>,
+    ) {
+        built.resize_with(numbers.len(), Built::default);
+        built.par_iter_mut().zip(numbers).for_each(|(built, number)| {
+            let mut sorter = lock(sorters).pop().unwrap_or_else(Sorter::new);
+            sorter.sort(self.parts, number - first, self.cut.bits, self.table.directory_bits - self.cut.bits);
+            self.pack(&sorter.entries, built);
+            lock(sorters).push(sorter);
+        });
+    }
+
+    /// Packs the sorted entries of a part.
+    fn pack<E: Entry<V>>(&self, entries: &[E], built: &mut Built) {
+        let bits = self.table.directory_bits;
+        let cells = 1_usize << (bits - self.cut.bits);
+        built.clear(cells, entries.len() * self.table.rest_bytes + size_of::<V>());
         if let Some(filter) = self.table.filter {
-            built.filter = vec![0; (filter.bytes() >> self.bits).div_ceil(8) as usize];
+            built.filter.resize((filter.bytes() >> self.cut.bits).div_ceil(8) as usize, 0);
         }
-        let mut rows = 0;
-        for group in entries.chunk_by(|a, b| a.0 == b.0) {
-            let key = group[0].0;
-            let cell = (key.top(bits) - first_cell) as usize;
-            built.directory.resize(cell + 1, rows);
-            built.rests.extend_from_slice(&bytemuck::bytes_of(&key)[..self.table.rest_bytes]);
-            rows += 1;
-            if self.with_ordinals {
-                built.note_ordinals(group);
+        let (mut next_cell, mut row) = (0, 0);
+        let mut place = 0;
+        while let Some(&entry) = entries.get(place) {
+            let key = entry.key();
+            // Whole values are written, each over the superfluous bytes of the one before.
+            let from = row * self.table.rest_bytes;
+            built.rests[from..from + size_of::<V>()].copy_from_slice(bytemuck::bytes_of(&key));
+            let cell = key.top(bits) as usize & (cells - 1);
+            while next_cell <= cell {
+                built.directory[next_cell] = row as u32;
+                next_cell += 1;
             }
             if let Some(filter) = self.table.filter {
-                let address = filter.address(super::search::leading(key)) as usize & (built.filter.len() * 64 - 1);
+                let address =
+                    filter.address(super::search::leading(key)) as usize & (built.filter.len() * 64 - 1);
                 built.filter[address / 64] |= 1 << (address % 64);
             }
+            let same = entries[place + 1..].iter().take_while(|other| other.key() == key).count();
+            if E::NUMBERED {
+                built.note_ordinals(&entries[place..=place + same]);
+            }
+            place += 1 + same;
+            row += 1;
         }
-        built.directory.resize(cells, rows);
-        built
+        built.directory[next_cell..].fill(row as u32);
+        built.rests.truncate(row * self.table.rest_bytes);
+        built.rows = row as u32;
     }
 
-    fn append(&self, target: &Target, mut built: Built, output: &mut Output) -> Result<(), HammingError> {
-        let before = (output.items::<u8>(target.rests) / self.table.rest_bytes) as u32;
-        built.directory.iter_mut().for_each(|start| *start += before);
-        output.append(target.directory, &built.directory)?;
-        output.append(target.rests, &built.rests)?;
-        if self.with_ordinals {
-            let twins = output.items::<u32>(target.twins) as u32;
-            built.ordinals.iter_mut().filter(|entry| **entry & TWIN != 0).for_each(|entry| *entry += twins);
-            output.append(target.ordinals, &built.ordinals)?;
-            output.append(target.twins, &built.twins)?;
+    fn append(&self, target: &Target, built: &mut [Built], output: &mut Output) -> Result<(), HammingError> {
+        let mut rows = (output.items::<u8>(target.rests) / self.table.rest_bytes) as u32;
+        let mut twins = target.ordinals.map_or(0, |[_, twins]| output.items::<u32>(twins) as u32);
+        let before: Vec<(u32, u32)> = built
+            .iter()
+            .map(|built| {
+                let before = (rows, twins);
+                (rows, twins) = (rows + built.rows, twins + built.twins.len() as u32);
+                before
+            })
+            .collect();
+        built.par_iter_mut().zip(before).for_each(|(built, (rows, twins))| built.move_behind(rows, twins));
+        output.append_all(target.directory, built.iter().map(|built| &*built.directory))?;
+        output.append_all(target.rests, built.iter().map(|built| &*built.rests))?;
+        if let Some([ordinals, twins]) = target.ordinals {
+            output.append_all(ordinals, built.iter().map(|built| &*built.ordinals))?;
+            output.append_all(twins, built.iter().map(|built| &*built.twins))?;
         }
-        target.filter.map_or(Ok(()), |filter| output.append(filter, &built.filter))
+        target
+            .filter
+            .map_or(Ok(()), |filter| output.append_all(filter, built.iter().map(|built| &*built.filter)))
     }
 }
 
 impl Built {
-    fn note_ordinals<V>(&mut self, group: &[(V, u32)]) {
-        if let [(_, only)] = group {
-            self.ordinals.push(*only);
+    /// Makes room for another part.
+    fn clear(&mut self, cells: usize, rest_bytes: usize) {
+        self.directory.resize(cells, 0);
+        if self.rests.capacity() > 4 * rest_bytes + (1 << 20) {
+            // After a part that was very large.
+            *self = Self { directory: std::mem::take(&mut self.directory), ..Self::default() };
+        }
+        self.rests.resize(rest_bytes, 0);
+        self.ordinals.clear();
+        self.twins.clear();
+        self.filter.clear();
+    }
+
+    /// Notes the ordinals of all entries with one key.
+    #[inline]
+    fn note_ordinals<V, E: Entry<V>>(&mut self, group: &[E]) {
+        if let [only] = group {
+            self.ordinals.push(only.ordinal());
         } else {
             self.ordinals.push(TWIN | self.twins.len() as u32);
             self.twins.push(group.len() as u32);
-            self.twins.extend(group.iter().map(|entry| entry.1));
+            self.twins.extend(group.iter().map(|entry| entry.ordinal()));
         }
+    }
+
+    /// Counts from the table's first row and twin instead of the part's.
+    fn move_behind(&mut self, rows: u32, twins: u32) {
+        self.directory.iter_mut().for_each(|start| *start += rows);
+        self.ordinals.iter_mut().filter(|entry| **entry & TWIN != 0).for_each(|entry| *entry += twins);
     }
 }
 
-/// Counting sort by cell, then each cell by key and ordinal.
-fn sort_by_cell<V: Value>(entries: &mut Vec<(V, u32)>, cell: impl Fn(V) -> usize, cells: usize) {
-    let mut edges = vec![0_u32; cells + 1];
-    for entry in &*entries {
-        edges[cell(entry.0) + 1] += 1;
-    }
-    for i in 1..edges.len() {
-        edges[i] += edges[i - 1];
-    }
-    let mut next = edges.clone();
-    let mut sorted = vec![(V::ZERO, 0); entries.len()];
-    for &entry in &*entries {
-        let place = &mut next[cell(entry.0)];
-        sorted[*place as usize] = entry;
-        *place += 1;
-    }
-    for edge in edges.windows(2) {
-        sorted[edge[0] as usize..edge[1] as usize].sort_unstable();
-    }
-    *entries = sorted;
-}
-
-/// Ranges of parts whose items fit the memory together; a part that does not is a round of its own.
-fn rounds<V>(counts: &[&[u32]], memory: u64) -> Vec<Range<usize>> {
-    let parts = counts.first().map_or(0, |counts| counts.len());
-    let mut rounds = Vec::new();
-    let (mut start, mut bytes) = (0, 0_u64);
-    for part in 0..parts {
-        let items: u64 = counts.iter().map(|counts| u64::from(counts[part])).sum();
-        let more = items * (size_of::<V>() as u64 + 4);
-        if bytes > 0 && bytes + more > memory {
-            rounds.push(start..part);
-            (start, bytes) = (part, 0);
-        }
-        bytes += more;
-    }
-    rounds.push(start..parts);
-    rounds
+/// What a thread left behind when it panicked is as good as new: sorters are cleared before use.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

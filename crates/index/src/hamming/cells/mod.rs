@@ -55,8 +55,15 @@ impl Shape {
             };
             let directory_bits = directory_bits(items, V::WIDTH, end);
             let fixed_bits = fixed_bits.min(directory_bits);
-            let filter = if filtered { FilterShape::new(items, fixed_bits, directory_bits, end) } else { None };
-            TableShape { start: block.start, directory_bits, fixed_bits, rest_bytes: rest_bytes::<V>(directory_bits), filter }
+            let filter =
+                if filtered { FilterShape::new(items, fixed_bits, directory_bits, end) } else { None };
+            TableShape {
+                start: block.start,
+                directory_bits,
+                fixed_bits,
+                rest_bytes: rest_bytes::<V>(directory_bits),
+                filter,
+            }
         };
         let tables = (0..scheme.blocks.len()).map(shape).collect();
         Self { scheme, tables }
@@ -64,7 +71,11 @@ impl Shape {
 
     /// Bytes a value takes, roughly.
     pub(crate) fn bytes_per_item(&self, items: u64) -> f64 {
-        let fixed: u64 = self.tables.iter().map(|table| (4 << table.directory_bits) + table.filter.map_or(0, |f| f.bytes())).sum();
+        let fixed: u64 = self
+            .tables
+            .iter()
+            .map(|table| (4 << table.directory_bits) + table.filter.map_or(0, |f| f.bytes()))
+            .sum();
         let packed: usize = self.tables.iter().map(|table| table.rest_bytes).sum();
         (packed + 4) as f64 + fixed as f64 / items.max(1) as f64
     }
@@ -112,15 +123,20 @@ impl Shape {
         if rest.len() as u64 != count || !more.is_empty() || count == 0 || ring > 1 {
             return None;
         }
-        let blocks = rest.iter().map(|words| Block { start: words[0] as u32, width: words[1] as u32 }).collect::<Vec<_>>();
+        let blocks = rest
+            .iter()
+            .map(|words| Block { start: words[0] as u32, width: words[1] as u32 })
+            .collect::<Vec<_>>();
         let tables = rest.iter().map(|&[start, _, bits, fixed, f0, f1, f2, f3]| {
-            (start < u64::from(V::WIDTH) && bits <= 32 && bits < u64::from(V::WIDTH) && fixed <= bits).then(|| TableShape {
-                start: start as u32,
-                directory_bits: bits as u32,
-                fixed_bits: fixed as u32,
-                rest_bytes: rest_bytes::<V>(bits as u32),
-                filter: FilterShape::from_words([f0, f1, f2, f3]),
-            })
+            (start < u64::from(V::WIDTH) && bits <= 32 && bits < u64::from(V::WIDTH) && fixed <= bits).then(
+                || TableShape {
+                    start: start as u32,
+                    directory_bits: bits as u32,
+                    fixed_bits: fixed as u32,
+                    rest_bytes: rest_bytes::<V>(bits as u32),
+                    filter: FilterShape::from_words([f0, f1, f2, f3]),
+                },
+            )
         });
         let rule = if ring == 1 { Rule::Ring } else { Rule::Share };
         Some(Self { scheme: Scheme { rule, blocks }, tables: tables.collect::<Option<_>>()? })
@@ -184,7 +200,12 @@ impl<V: Value> Cells<V> {
     }
 
     /// Calls `found` with the relative ordinals and values of the rows `from..to` of table 0, in its order.
-    pub(crate) fn read(&self, from: usize, to: usize, mut found: impl FnMut(u32, V)) -> Result<(), HammingError> {
+    pub(crate) fn read(
+        &self,
+        from: usize,
+        to: usize,
+        mut found: impl FnMut(u32, V),
+    ) -> Result<(), HammingError> {
         let table = self.tables[0].view();
         let (ordinals, twins) = (self.ordinals.view(), self.twins.view());
         for view in [&table.directory, &ordinals, &twins] {

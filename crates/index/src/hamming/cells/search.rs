@@ -165,7 +165,9 @@ impl<V: Value> Search<'_, V> {
             for (index, table) in self.tables() {
                 let key = query.rotate_left(table.shape.start);
                 table.directory.expect_at(key.top(table.shape.directory_bits) as usize, 1);
-                if let (Some(filter), Some(shape), 1) = (&table.filter, table.shape.filter, self.radius(index)) {
+                if let (Some(filter), Some(shape), 1) =
+                    (&table.filter, table.shape.filter, self.radius(index))
+                {
                     let address = shape.address(leading(key));
                     filter.expect_at((address >> 6) as usize, 0);
                     for bit in 0..shape.high - table.shape.fixed_bits {
@@ -233,7 +235,8 @@ impl<V: Value> Search<'_, V> {
                 if distance > self.k {
                     continue;
                 }
-                let error = differing.xor(V::from_top(u64::from(visit.flips), bits)).rotate_right(table.shape.start);
+                let error =
+                    differing.xor(V::from_top(u64::from(visit.flips), bits)).rotate_right(table.shape.start);
                 if is_first(self.conditions, visit.table as usize, error) {
                     self.note(visit, row, distance, error, queries, &mut scratch.matches, errors);
                 }
@@ -243,7 +246,16 @@ impl<V: Value> Search<'_, V> {
 
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "the body of the loop above, cut out to be read")]
-    fn note(&self, visit: &Visit, row: u32, distance: u32, error: V, queries: &[V], matches: &mut Vec<Match>, errors: &mut Vec<V>) {
+    fn note(
+        &self,
+        visit: &Visit,
+        row: u32,
+        distance: u32,
+        error: V,
+        queries: &[V],
+        matches: &mut Vec<Match>,
+        errors: &mut Vec<V>,
+    ) {
         let (query, distance) = (visit.query, distance as u16);
         if visit.table == 0 {
             self.ordinals.expect_at(row as usize, 0);
@@ -253,7 +265,14 @@ impl<V: Value> Search<'_, V> {
             let shape = self.tables[0].shape;
             let cell = value.rotate_left(shape.start).top(shape.directory_bits) as u32;
             self.tables[0].directory.expect_at(cell as usize, 1);
-            matches.push(Match { query, distance, row: UNKNOWN, from: cell, to: 0, error: errors.len() as u32 });
+            matches.push(Match {
+                query,
+                distance,
+                row: UNKNOWN,
+                from: cell,
+                to: 0,
+                error: errors.len() as u32,
+            });
             errors.push(error);
         }
     }
@@ -301,7 +320,13 @@ pub(super) fn leading<V: Value>(key: V) -> u64 {
 
 /// The flips of one bit, among the directory's last `free`, after which the filter still has an entry.
 #[inline(always)]
-fn for_each_neighbour(filter: &[u64], shape: FilterShape, address: u64, free: u32, mut visit: impl FnMut(u32)) {
+fn for_each_neighbour(
+    filter: &[u64],
+    shape: FilterShape,
+    address: u64,
+    free: u32,
+    mut visit: impl FnMut(u32),
+) {
     let occurs = |address: u64| filter[(address >> 6) as usize] >> (address & 63) & 1 == 1;
     let unknown = shape.unknown();
     if unknown > 0 && occurs(address) {

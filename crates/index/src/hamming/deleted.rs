@@ -1,0 +1,117 @@
+//! Which ordinals have been deleted: a bitmap in chunks that snapshots share until one of them changes.
+
+use std::sync::Arc;
+
+const CHUNK_WORDS: usize = 1 << 10;
+const CHUNK_BITS: u64 = CHUNK_WORDS as u64 * 64;
+
+/// A set of deleted ordinals. Cloning copies only the list of chunks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Deleted {
+    chunks: Vec<Option<Arc<[u64; CHUNK_WORDS]>>>,
+    count: u64,
+}
+
+impl Deleted {
+    /// Whether none is deleted.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How many are deleted.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, ordinal: u64) -> bool {
+        let (chunk, word, bit) = place(ordinal);
+        self.chunks.get(chunk).and_then(Option::as_ref).is_some_and(|chunk| chunk[word] >> bit & 1 == 1)
+    }
+
+    /// Adds an ordinal; false if it was there.
+    pub(crate) fn insert(&mut self, ordinal: u64) -> bool {
+        if self.contains(ordinal) {
+            return false;
+        }
+        let (chunk, word, bit) = place(ordinal);
+        if self.chunks.len() <= chunk {
+            self.chunks.resize(chunk + 1, None);
+        }
+        let chunk = self.chunks[chunk].get_or_insert_with(|| Arc::new([0; CHUNK_WORDS]));
+        Arc::make_mut(chunk)[word] |= 1 << bit;
+        self.count += 1;
+        true
+    }
+
+    /// Appends the number of chunks and each with its place.
+    pub(crate) fn append_to(&self, words: &mut Vec<u64>) {
+        let chunks =
+            self.chunks.iter().zip(0_u64..).filter_map(|(chunk, place)| Some((chunk.as_ref()?, place)));
+        words.push(chunks.clone().count() as u64);
+        for (chunk, place) in chunks {
+            words.push(place);
+            words.extend_from_slice(&chunk[..]);
+        }
+    }
+
+    /// The inverse of [`Deleted::append_to`].
+    pub(crate) fn parse(words: &[u64]) -> Option<Self> {
+        let (&count, rest) = words.split_first()?;
+        let (chunks, more) = rest.as_chunks::<{ CHUNK_WORDS + 1 }>();
+        if chunks.len() as u64 != count || !more.is_empty() {
+            return None;
+        }
+        let mut deleted = Self::default();
+        for chunk in chunks {
+            let (&place, words) = chunk.split_first()?;
+            // Chunks ascend, and ordinals have fewer than 2^48 of them.
+            if place < deleted.chunks.len() as u64 || place >> 32 != 0 {
+                return None;
+            }
+            deleted.chunks.resize(place as usize, None);
+            deleted.chunks.push(Some(Arc::new(words.try_into().ok()?)));
+            deleted.count += words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        }
+        Some(deleted)
+    }
+
+    /// The ordinals, ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        self.chunks.iter().zip(0_u64..).filter_map(|(chunk, i)| Some((chunk.as_ref()?, i))).flat_map(
+            |(chunk, i)| {
+                let set = move |bit: &u64| chunk[(bit / 64) as usize] >> (bit % 64) & 1 == 1;
+                (0..CHUNK_BITS).filter(set).map(move |bit| i * CHUNK_BITS + bit)
+            },
+        )
+    }
+}
+
+#[inline]
+fn place(ordinal: u64) -> (usize, usize, u32) {
+    let bit = ordinal % CHUNK_BITS;
+    ((ordinal / CHUNK_BITS) as usize, (bit / 64) as usize, (bit % 64) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn equals_a_set(ordinals in prop::collection::vec(prop_oneof![0..300_u64, 0..300_000_u64], 0..100)) {
+            let (mut deleted, mut set) = (Deleted::default(), BTreeSet::new());
+            for &ordinal in &ordinals {
+                let before = deleted.clone();
+                prop_assert_eq!(deleted.insert(ordinal), set.insert(ordinal));
+                prop_assert!(deleted.contains(ordinal));
+                prop_assert_eq!(before.iter().count() as u64, before.count());
+            }
+            prop_assert_eq!(deleted.count(), set.len() as u64);
+            prop_assert_eq!(deleted.iter().collect::<Vec<_>>(), set.into_iter().collect::<Vec<_>>());
+        }
+    }
+}

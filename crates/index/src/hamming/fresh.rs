@@ -1,0 +1,379 @@
+//! The mutable part: fingerprints added since the last segment was made.
+//!
+//! As in [`super::columns`] there is a table per block of the ring rule, and a column of near bits to scan, but in pages
+//! of one cache line each, so that a bucket can grow:
+//!
+//! ```text
+//! page       near × 10 (16 bits each) · row × 10 (32 bits each) · next page and number of entries (32 bits)
+//! ```
+//! The first page of bucket `b` is page `b`, so a search needs no directory. Only first pages have room; a full one is
+//! moved behind and starts anew. Equal values have one entry and are chained by their rows.
+
+use super::columns::{self, NEAR};
+use super::scheme::{Condition, Scheme, is_first};
+use super::{Found, HammingError};
+use crate::machine::columns::{Scan, Test};
+use crate::memory::Growing;
+use crate::{Level, Value, machine};
+
+/// Entries of a page.
+const ENTRIES: usize = 10;
+/// Bits of the last word of a page that count its entries; the others are the number of the next page.
+const COUNT_BITS: u32 = 4;
+/// A table gets more buckets when they have more entries than this on average.
+const CROWDED: usize = 8;
+/// Queries on their way at the same time.
+const GROUP: usize = 32;
+
+/// Eight words: one cache line, as the buffer starts on one.
+type Page = [u64; 8];
+
+/// The mutable part. Rows are numbered in the order of insertion.
+#[derive(Debug)]
+pub(crate) struct Fresh<V> {
+    scheme: Scheme,
+    values: Growing<V>,
+    /// The next row with the same value, plus one; 0 at the end.
+    twins: Growing<u32>,
+    /// Rows that have an entry: the first of each value.
+    distinct: usize,
+    tables: Vec<Table>,
+}
+
+#[derive(Debug)]
+struct Table {
+    start: u32,
+    /// Most bits a bucket's number can have.
+    most_bits: u32,
+    bits: u32,
+    pages: Growing<Page>,
+}
+
+/// Memory for searches, to be used again.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    visits: Vec<Visit>,
+    later: Vec<Visit>,
+    candidates: Vec<Candidate>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Visit {
+    query: u32,
+    table: u32,
+    page: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    query: u32,
+    table: u32,
+    row: u32,
+}
+
+impl<V: Value> Fresh<V> {
+    pub(crate) fn new(k: u32) -> Result<Self, HammingError> {
+        let scheme = columns::scheme(V::WIDTH, k);
+        let table =
+            |block: &super::scheme::Block| Table::new(block.start, block.width.min(20), 4.min(block.width));
+        let tables = scheme.blocks.iter().map(table).collect::<std::io::Result<_>>().map_err(no_memory)?;
+        Ok(Self { scheme, values: Growing::new(), twins: Growing::new(), distinct: 0, tables })
+    }
+
+    pub(crate) fn values(&self) -> &[V] {
+        &self.values
+    }
+
+    pub(crate) fn try_clone(&self) -> Result<Self, HammingError> {
+        let table = |table: &Table| Ok(Table { pages: table.pages.try_clone()?, ..*table });
+        let tables: std::io::Result<_> = self.tables.iter().map(table).collect();
+        Ok(Self {
+            scheme: self.scheme.clone(),
+            values: self.values.try_clone().map_err(no_memory)?,
+            twins: self.twins.try_clone().map_err(no_memory)?,
+            distinct: self.distinct,
+            tables: tables.map_err(no_memory)?,
+        })
+    }
+
+    /// Adds a value. After an error nothing has been added.
+    pub(crate) fn insert(&mut self, value: V) -> Result<(), HammingError> {
+        let row = self.values.len() as u32;
+        let equal = self.row_of(value);
+        if equal.is_none() {
+            self.make_room().map_err(no_memory)?;
+        }
+        self.twins.push(0).map_err(no_memory)?;
+        if let Err(error) = self.values.push(value) {
+            let _ = self.twins.resize(row as usize);
+            return Err(no_memory(error));
+        }
+        if let Some(first) = equal {
+            self.twins[row as usize] = self.twins[first as usize];
+            self.twins[first as usize] = row + 1;
+        } else {
+            self.distinct += 1;
+            self.tables.iter_mut().for_each(|table| table.insert(value, row));
+        }
+        Ok(())
+    }
+
+    /// Makes sure that one more entry finds room in every table, with more buckets where they are crowded.
+    fn make_room(&mut self) -> std::io::Result<()> {
+        for table in &mut self.tables {
+            if self.distinct > CROWDED << table.bits && table.bits < table.most_bits {
+                let mut larger =
+                    Table::new(table.start, table.most_bits, (table.bits + 2).min(table.most_bits))?;
+                for row in table.rows() {
+                    larger.reserve()?;
+                    larger.insert(self.values[row as usize], row);
+                }
+                *table = larger;
+            }
+            table.reserve()?;
+        }
+        Ok(())
+    }
+
+    /// The row that represents a value.
+    fn row_of(&self, value: V) -> Option<u32> {
+        let table = &self.tables[0];
+        let near = value.window(table.start + table.bits, NEAR) as u16;
+        let mut page = Some(table.bucket(value));
+        while let Some(number) = page {
+            let (entries, next) = read(&table.pages[number as usize]);
+            page = next;
+            let mut rows = entries.filter(|entry| entry.0 == near).map(|entry| entry.1);
+            if let Some(row) = rows.find(|&row| self.values[row as usize] == value) {
+                return Some(row);
+            }
+        }
+        None
+    }
+
+    /// Finds everything within `k` bits of each query; ordinals are rows.
+    pub(crate) fn find(
+        &self,
+        level: Level,
+        queries: &[V],
+        k: u32,
+        scratch: &mut Scratch,
+        found: &mut impl FnMut(Found),
+    ) {
+        if self.values.is_empty() {
+            return;
+        }
+        let conditions = self.scheme.conditions(k);
+        let tests: Vec<Test> =
+            conditions.iter().zip(&self.tables).map(|(c, t)| columns::test::<V>(c, t.bits)).collect();
+        let pages: Vec<&[Page]> = self.tables.iter().map(|table| &*table.pages).collect();
+        let search = Search {
+            fresh: self,
+            values: &self.values,
+            pages: &pages,
+            conditions: &conditions,
+            tests: &tests,
+            k,
+        };
+        machine::run(level, ByGroups { search: &search, queries, scratch, found });
+    }
+}
+
+fn no_memory(error: std::io::Error) -> HammingError {
+    HammingError::memory(0, error)
+}
+
+/// The entries of a page, near bits and row, and the page that follows.
+#[inline(always)]
+fn read(page: &Page) -> (impl Iterator<Item = (u16, u32)>, Option<u32>) {
+    let halves: &[u16; 32] = bytemuck::cast_ref(page);
+    let words: &[u32; 16] = bytemuck::cast_ref(page);
+    let (count, next) = unpack(words[15]);
+    ((0..count).map(|i| (halves[i], words[ENTRIES / 2 + i])), next)
+}
+
+#[inline(always)]
+fn unpack(word: u32) -> (usize, Option<u32>) {
+    let next = word >> COUNT_BITS;
+    ((word & ((1 << COUNT_BITS) - 1)) as usize, (next != 0).then_some(next))
+}
+
+impl Table {
+    fn new(start: u32, most_bits: u32, bits: u32) -> std::io::Result<Self> {
+        let mut pages = Growing::new();
+        pages.resize(1 << bits)?;
+        Ok(Self { start, most_bits, bits, pages })
+    }
+
+    #[inline(always)]
+    fn bucket<V: Value>(&self, value: V) -> u32 {
+        value.window(self.start, self.bits) as u32
+    }
+
+    /// All rows in the table.
+    fn rows(&self) -> impl Iterator<Item = u32> + '_ {
+        self.pages.iter().flat_map(|page| read(page).0.map(|entry| entry.1))
+    }
+
+    /// Memory for one more page, so that [`Table::insert`] cannot fail.
+    fn reserve(&mut self) -> std::io::Result<()> {
+        let pages = self.pages.len();
+        self.pages.resize(pages + 1)?;
+        self.pages.resize(pages)
+    }
+
+    fn insert<V: Value>(&mut self, value: V, row: u32) {
+        let bucket = self.bucket(value) as usize;
+        let mut page = self.pages[bucket];
+        let (mut count, _) = unpack(bytemuck::cast_ref::<_, [u32; 16]>(&page)[15]);
+        if count == ENTRIES {
+            let behind = self.pages.len() as u32;
+            let _ = self.pages.push(page); // there is room for it
+            page = Page::default();
+            bytemuck::cast_mut::<_, [u32; 16]>(&mut page)[15] = behind << COUNT_BITS;
+            count = 0;
+        }
+        bytemuck::cast_mut::<_, [u16; 32]>(&mut page)[count] =
+            value.window(self.start + self.bits, NEAR) as u16;
+        let words: &mut [u32; 16] = bytemuck::cast_mut(&mut page);
+        words[ENTRIES / 2 + count] = row;
+        words[15] += 1;
+        self.pages[bucket] = page;
+    }
+}
+
+struct Search<'a, V> {
+    fresh: &'a Fresh<V>,
+    values: &'a [V],
+    pages: &'a [&'a [Page]],
+    conditions: &'a [Option<Condition>],
+    tests: &'a [Test],
+    k: u32,
+}
+
+struct ByGroups<'a, V, F> {
+    search: &'a Search<'a, V>,
+    queries: &'a [V],
+    scratch: &'a mut Scratch,
+    found: &'a mut F,
+}
+
+impl<V: Value, F: FnMut(Found)> machine::Task for ByGroups<'_, V, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Scan>(self) {
+        for (group, queries) in self.queries.chunks(GROUP).enumerate() {
+            self.search.group::<S>(queries, group * GROUP, self.scratch, self.found);
+        }
+    }
+}
+
+impl<V: Value> Search<'_, V> {
+    #[inline(always)]
+    fn group<S: Scan>(
+        &self,
+        queries: &[V],
+        first: usize,
+        scratch: &mut Scratch,
+        found: &mut impl FnMut(Found),
+    ) {
+        scratch.visits.clear();
+        scratch.candidates.clear();
+        for (query, &value) in (0..).zip(queries) {
+            for (table, index) in self.fresh.tables.iter().zip(0..) {
+                let page = table.bucket(value);
+                machine::prefetch(self.pages[index as usize], page as usize);
+                scratch.visits.push(Visit { query, table: index, page });
+            }
+        }
+        // Page after page, for all queries of the group together.
+        while !scratch.visits.is_empty() {
+            self.scan_pages::<S>(queries, scratch);
+            std::mem::swap(&mut scratch.visits, &mut scratch.later);
+        }
+        for candidate in &scratch.candidates {
+            let error = self.values[candidate.row as usize].xor(queries[candidate.query as usize]);
+            let distance = error.ones();
+            if distance <= self.k && is_first(self.conditions, candidate.table as usize, error) {
+                let query = first as u32 + candidate.query;
+                let mut row = candidate.row + 1;
+                while row != 0 {
+                    found(Found { query, ordinal: row - 1, distance });
+                    row = self.fresh.twins[row as usize - 1];
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn scan_pages<S: Scan>(&self, queries: &[V], scratch: &mut Scratch) {
+        scratch.later.clear();
+        for visit in &scratch.visits {
+            let (pages, index) = (self.pages[visit.table as usize], visit.table as usize);
+            let table = &self.fresh.tables[index];
+            let page = &pages[visit.page as usize];
+            let words: &[u32; 16] = bytemuck::cast_ref(page);
+            let (count, next) = unpack(words[15]);
+            if let Some(next) = next {
+                machine::prefetch(pages, next as usize);
+                scratch.later.push(Visit { page: next, ..*visit });
+            }
+            let near = queries[visit.query as usize].window(table.start + table.bits, NEAR) as u16;
+            let halves: &[[u16; 16]; 2] = bytemuck::cast_ref(page);
+            let test = Test { query: near, ..self.tests[index] };
+            let mut passed = S::pass(&halves[0], test) & ((1 << count) - 1);
+            while passed != 0 {
+                let row = words[ENTRIES / 2 + passed.trailing_zeros() as usize];
+                machine::prefetch(self.values, row as usize);
+                scratch.candidates.push(Candidate { query: visit.query, table: visit.table, row });
+                passed &= passed - 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan;
+    use proptest::prelude::*;
+
+    fn agrees<V: Value>(numbers: &[u64], k: u32) {
+        let values: Vec<V> = numbers.iter().map(|&n| V::from_words(&[n, n, n, n])).collect();
+        let mut fresh = Fresh::<V>::new(k).unwrap();
+        values.iter().for_each(|&value| fresh.insert(value).unwrap());
+        let copy = fresh.try_clone().unwrap();
+        assert_eq!(fresh.values(), values);
+        let queries = &values[..values.len().min(50)];
+        let truth: Vec<Found> = (0..)
+            .zip(queries)
+            .flat_map(|(query, &value)| {
+                scan::find(&values, value, k).map(move |(row, distance)| Found {
+                    query,
+                    ordinal: row as u32,
+                    distance,
+                })
+            })
+            .collect();
+        for &level in Level::available() {
+            for fresh in [&fresh, &copy] {
+                let mut found = Vec::new();
+                fresh.find(level, queries, k, &mut Scratch::default(), &mut |f| found.push(f));
+                found.sort_unstable();
+                assert_eq!(found, truth);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn equals_the_scan(numbers in prop::collection::vec(prop_oneof![0..64_u64, any::<u64>(), (0..8_u64).prop_map(|n| n << 60)], 0..400), k in 0..=7_u32) {
+            agrees::<u32>(&numbers, k);
+            agrees::<u64>(&numbers, k);
+            agrees::<u128>(&numbers, k);
+            agrees::<[u64; 4]>(&numbers, k);
+        }
+    }
+}

@@ -1,0 +1,530 @@
+//! An index that changes: segments, a mutable part, and what has been deleted.
+//!
+//! Additions go to the mutable part. When it has grown enough it is frozen and, in the background, made into a segment;
+//! segments of similar size are merged, so that there are only a few. Deletions set a bit; the next merge leaves the
+//! fingerprint out. Readers never wait for a merge.
+
+use super::deleted::Deleted;
+use super::fresh::Fresh;
+use super::manifest::{self, Manifest};
+use super::segment::{Build, Searcher, Segment, Source};
+use super::view::{Body, Match, Merged, Part, Snapshot, live};
+use super::{HammingError, MOST_ITEMS};
+use crate::Value;
+use std::fs::File;
+use std::io::Write;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::JoinHandle;
+
+/// Queries answered under one lock, so that a long list of them does not keep writers waiting.
+const QUERIES_PER_LOCK: usize = 1024;
+/// A snapshot copies a mutable part up to this many items; a larger one is frozen instead.
+const COPIED: usize = 4096;
+/// A segment is merged with what comes behind it unless it is this many times larger.
+const LARGER: u64 = 3;
+
+/// How an index is kept.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How its segments are built.
+    pub build: Build,
+    /// Items in the mutable part before it is made into a segment; a tenth of all items if that is more.
+    pub fresh: usize,
+    /// Merge in a thread of its own; otherwise when the mutable part is full, within the call that filled it.
+    pub background: bool,
+}
+
+impl Options {
+    /// For distances up to `k`.
+    #[must_use]
+    pub fn new(k: u32) -> Self {
+        Self { build: Build::new(k), fresh: 100_000, background: true }
+    }
+}
+
+/// What an index consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    /// Fingerprints that can be found.
+    pub items: u64,
+    /// Ordinals ever deleted.
+    pub deleted: u64,
+    /// The ordinal the next fingerprint will have.
+    pub next: u64,
+    /// Segments.
+    pub segments: usize,
+    /// Items in the mutable part and in frozen ones.
+    pub fresh: u64,
+    /// Bytes of the segments.
+    pub bytes: u64,
+}
+
+/// A set of fingerprints that can be added to, deleted from and searched by many threads.
+///
+/// ```
+/// use leitong_index::hamming::{Index, Options};
+/// let index = Index::<u64>::in_memory(Options::new(3))?;
+/// let first = index.insert(0xa734_3808_8663_6d9e)?;
+/// let matches = index.find(0xa734_3808_8663_6d9f, 3)?;
+/// assert_eq!((matches[0].ordinal, matches[0].distance), (first, 1));
+/// # Ok::<(), leitong_index::hamming::HammingError>(())
+/// ```
+#[derive(Debug)]
+pub struct Index<V: Value> {
+    inner: Arc<Inner<V>>,
+    merger: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Inner<V> {
+    options: Options,
+    folder: Option<Folder>,
+    state: RwLock<State<V>>,
+    /// Held while parts are being replaced: one merge at a time.
+    merging: Mutex<()>,
+    signal: Mutex<Signal>,
+    wake: Condvar,
+    searchers: Mutex<Vec<Searcher>>,
+}
+
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    next_file: AtomicU64,
+    _lock: File,
+}
+
+#[derive(Debug)]
+struct State<V> {
+    /// Parts that no longer change, in order of their ordinals.
+    parts: Vec<Part<V>>,
+    fresh: Fresh<V>,
+    fresh_start: u64,
+    deleted: Deleted,
+}
+
+#[derive(Debug, Default)]
+struct Signal {
+    due: bool,
+    stop: bool,
+    /// What went wrong in the background, for the next caller.
+    failure: Option<HammingError>,
+}
+
+impl<V: Value> State<V> {
+    fn next(&self) -> u64 {
+        self.fresh_start + self.fresh.values().len() as u64
+    }
+
+    /// Moves the mutable part to those that no longer change.
+    fn freeze(&mut self, k: u32) -> Result<(), HammingError> {
+        let end = self.next();
+        if end > self.fresh_start {
+            let fresh = std::mem::replace(&mut self.fresh, Fresh::new(k)?);
+            let body = Body::Fresh(Arc::new(fresh));
+            self.parts.push(Part { ordinals: self.fresh_start..end, body, file: None });
+            self.fresh_start = end;
+        }
+        Ok(())
+    }
+}
+
+impl<V: Value> Index<V> {
+    /// An empty index that lives in memory only.
+    pub fn in_memory(options: Options) -> Result<Self, HammingError> {
+        let state = State {
+            parts: Vec::new(),
+            fresh: Fresh::new(options.build.k)?,
+            fresh_start: 0,
+            deleted: Deleted::default(),
+        };
+        Ok(Self::start(options, None, state))
+    }
+
+    /// Opens the index in a folder, or makes a new one there. What was added or deleted after the last
+    /// [`Index::flush`] or merge is not in it: [`Stats::next`] says from where on to add again.
+    pub fn open(path: &Path, mut options: Options) -> Result<Self, HammingError> {
+        std::fs::create_dir_all(path).map_err(|error| HammingError::io(path, error))?;
+        let lock = lock(path)?;
+        let (manifest, deleted) = Manifest::read(path)?.unwrap_or_else(|| {
+            (
+                Manifest { width: V::WIDTH.into(), k: options.build.k.into(), ..Manifest::default() },
+                Deleted::default(),
+            )
+        });
+        if manifest.width != u64::from(V::WIDTH) {
+            return Err(HammingError::Width {
+                path: path.to_owned(),
+                found: manifest.width,
+                expected: V::WIDTH,
+            });
+        }
+        if u64::from(options.build.k) > manifest.k {
+            return Err(HammingError::TooFar { asked: options.build.k, built: manifest.k as u32 });
+        }
+        options.build.k = manifest.k as u32;
+        let part = |(ordinals, file): &(Range<u64>, u64)| {
+            let segment = Segment::open(&manifest::segment_path(path, *file))?;
+            Ok(Part { ordinals: ordinals.clone(), body: Body::Segment(Arc::new(segment)), file: Some(*file) })
+        };
+        let parts = manifest.segments.iter().map(part).collect::<Result<Vec<_>, HammingError>>()?;
+        let next_file = AtomicU64::new(parts.iter().filter_map(|part| part.file).max().unwrap_or(0) + 1);
+        let state = State { parts, fresh: Fresh::new(options.build.k)?, fresh_start: manifest.end, deleted };
+        let folder = Folder { path: path.to_owned(), next_file, _lock: lock };
+        folder.remove_strangers(&manifest)?;
+        Ok(Self::start(options, Some(folder), state))
+    }
+
+    fn start(options: Options, folder: Option<Folder>, state: State<V>) -> Self {
+        let background = options.background;
+        let inner = Arc::new(Inner {
+            options,
+            folder,
+            state: RwLock::new(state),
+            merging: Mutex::new(()),
+            signal: Mutex::new(Signal::default()),
+            wake: Condvar::new(),
+            searchers: Mutex::new(Vec::new()),
+        });
+        let thread = |inner: Arc<Inner<V>>| {
+            std::thread::Builder::new().name("leitong-merge".into()).spawn(move || inner.merge_when_due())
+        };
+        // Without a thread to be had, merges happen within the calls that need them.
+        let merger = if background { thread(Arc::clone(&inner)).ok() } else { None };
+        Self { inner, merger }
+    }
+
+    /// Adds a fingerprint and gives its ordinal.
+    pub fn insert(&self, value: V) -> Result<u64, HammingError> {
+        self.insert_many(&[value]).map(|ordinals| ordinals.start)
+    }
+
+    /// Adds fingerprints; their ordinals are consecutive.
+    pub fn insert_many(&self, values: &[V]) -> Result<Range<u64>, HammingError> {
+        self.inner.failure()?;
+        let mut state = self.inner.write();
+        let start = state.next();
+        if (state.fresh.values().len() + values.len()) as u64 > MOST_ITEMS {
+            return Err(HammingError::TooMany { items: values.len() as u64 });
+        }
+        for &value in values {
+            state.fresh.insert(value)?;
+        }
+        let end = state.next();
+        let due = state.fresh.values().len() as u64
+            >= (self.inner.options.fresh as u64).max(state.fresh_start / 10);
+        drop(state);
+        if due {
+            self.merge_soon()?;
+        }
+        Ok(start..end)
+    }
+
+    /// Adds a whole batch as a segment of its own; its ordinals are those of the source, moved behind all others.
+    pub fn insert_batch(&self, source: &(impl Source<V> + ?Sized)) -> Result<Range<u64>, HammingError> {
+        // What is in the mutable part now need not be merged with the batch later.
+        self.flush()?;
+        if source.items() == 0 {
+            let next = self.inner.read().next();
+            return Ok(next..next);
+        }
+        let _merging = lock_mutex(&self.inner.merging);
+        let (segment, file) = self.inner.build(&source)?;
+        let mut state = self.inner.write();
+        state.freeze(self.inner.options.build.k)?;
+        let ordinals = state.fresh_start..state.fresh_start + source.items();
+        let body = Body::Segment(Arc::new(segment));
+        state.parts.push(Part { ordinals: ordinals.clone(), body, file });
+        state.fresh_start = ordinals.end;
+        drop(state);
+        self.inner.write_manifest()?;
+        Ok(ordinals)
+    }
+
+    /// Deletes a fingerprint; false if there is none with this ordinal any more.
+    pub fn delete(&self, ordinal: u64) -> Result<bool, HammingError> {
+        self.inner.failure()?;
+        let mut state = self.inner.write();
+        Ok(ordinal < state.next() && state.deleted.insert(ordinal))
+    }
+
+    /// Everything within `k` bits of a fingerprint, the nearest first, the oldest of equally near ones first.
+    pub fn find(&self, query: V, k: u32) -> Result<Vec<Match>, HammingError> {
+        let mut all = Vec::new();
+        self.search(&[query], k, |found| all.push(found))?;
+        all.sort_unstable();
+        Ok(all)
+    }
+
+    /// Finds everything within `k` bits of each query, each once, in no certain order. Changes made meanwhile may show for
+    /// some queries and not for others; a [`Index::snapshot`] is the same for all.
+    pub fn search(&self, queries: &[V], k: u32, mut found: impl FnMut(Match)) -> Result<(), HammingError> {
+        if k > self.inner.options.build.k {
+            return Err(HammingError::TooFar { asked: k, built: self.inner.options.build.k });
+        }
+        let mut searcher = lock_mutex(&self.inner.searchers).pop().unwrap_or_default();
+        let mut answer = Ok(());
+        for (chunk, queries) in (0..).zip(queries.chunks(QUERIES_PER_LOCK)) {
+            let first = chunk * QUERIES_PER_LOCK as u32;
+            let mut found = |f: Match| found(Match { query: first + f.query, ..f });
+            answer = self.inner.read().search(&mut searcher, queries, k, &mut found);
+            if answer.is_err() {
+                break;
+            }
+        }
+        lock_mutex(&self.inner.searchers).push(searcher);
+        answer
+    }
+
+    /// The index as it is now, for searching without locks.
+    pub fn snapshot(&self) -> Result<Snapshot<V>, HammingError> {
+        let mut state = self.inner.write();
+        if state.fresh.values().len() > COPIED {
+            state.freeze(self.inner.options.build.k)?;
+        }
+        let mut parts = state.parts.clone();
+        if !state.fresh.values().is_empty() {
+            let body = Body::Fresh(Arc::new(state.fresh.try_clone()?));
+            parts.push(Part { ordinals: state.fresh_start..state.next(), body, file: None });
+        }
+        Ok(Snapshot { parts, deleted: state.deleted.clone(), k: self.inner.options.build.k })
+    }
+
+    /// Makes everything added and deleted so far part of the files, for good.
+    pub fn flush(&self) -> Result<(), HammingError> {
+        self.inner.failure()?;
+        self.inner.merge(false)
+    }
+
+    /// Merges everything into one segment, without what has been deleted.
+    pub fn merge(&self) -> Result<(), HammingError> {
+        self.inner.failure()?;
+        self.inner.merge(true)
+    }
+
+    fn merge_soon(&self) -> Result<(), HammingError> {
+        if self.merger.is_none() {
+            return self.inner.merge(false);
+        }
+        lock_mutex(&self.inner.signal).due = true;
+        self.inner.wake.notify_one();
+        Ok(())
+    }
+
+    /// What the index consists of.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let state = self.inner.read();
+        let (mut segments, mut bytes, mut frozen) = (0, 0, 0);
+        for part in &state.parts {
+            match &part.body {
+                Body::Segment(segment) => (segments, bytes) = (segments + 1, bytes + segment.bytes()),
+                Body::Fresh(fresh) => frozen += fresh.values().len() as u64,
+            }
+        }
+        Stats {
+            items: state.next() - state.deleted.count(),
+            deleted: state.deleted.count(),
+            next: state.next(),
+            segments,
+            fresh: frozen + state.fresh.values().len() as u64,
+            bytes,
+        }
+    }
+}
+
+impl<V: Value> Drop for Index<V> {
+    fn drop(&mut self) {
+        lock_mutex(&self.inner.signal).stop = true;
+        self.inner.wake.notify_one();
+        if let Some(merger) = self.merger.take() {
+            let _ = merger.join();
+        }
+    }
+}
+
+impl<V: Value> State<V> {
+    fn search(
+        &self,
+        searcher: &mut Searcher,
+        queries: &[V],
+        k: u32,
+        found: &mut impl FnMut(Match),
+    ) -> Result<(), HammingError> {
+        self.parts.iter().try_for_each(|part| part.find(searcher, queries, k, &self.deleted, found))?;
+        let mut found = live(self.fresh_start, &self.deleted, found);
+        self.fresh.find(searcher.level, queries, k, &mut searcher.fresh, &mut found);
+        Ok(())
+    }
+}
+
+impl<V: Value> Inner<V> {
+    fn read(&self) -> RwLockReadGuard<'_, State<V>> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State<V>> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What went wrong in the background since the last call.
+    fn failure(&self) -> Result<(), HammingError> {
+        lock_mutex(&self.signal).failure.take().map_or(Ok(()), Err)
+    }
+
+    fn merge_when_due(&self) {
+        loop {
+            let mut signal = lock_mutex(&self.signal);
+            while !signal.due && !signal.stop {
+                signal = self.wake.wait(signal).unwrap_or_else(PoisonError::into_inner);
+            }
+            if signal.stop {
+                return;
+            }
+            signal.due = false;
+            drop(signal);
+            if let Err(error) = self.merge(false) {
+                lock_mutex(&self.signal).failure = Some(error);
+            }
+        }
+    }
+
+    /// Freezes the mutable part and merges what is frozen with the segments before it that are not much larger; with
+    /// `all`, with all of them.
+    fn merge(&self, all: bool) -> Result<(), HammingError> {
+        let _merging = lock_mutex(&self.merging);
+        let mut state = self.write();
+        state.freeze(self.options.build.k)?;
+        let parts = state.parts.clone();
+        let deleted = state.deleted.clone();
+        drop(state);
+        let start = if all { 0 } else { first_to_merge(&parts) };
+        if start < parts.len() && !(all && already_merged(&parts, &deleted)) {
+            self.replace(&parts[start..], &deleted)?;
+        }
+        self.write_manifest()
+    }
+
+    /// Puts one segment in the place of consecutive parts.
+    fn replace(&self, parts: &[Part<V>], deleted: &Deleted) -> Result<(), HammingError> {
+        let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return Ok(()) };
+        let ordinals = first.ordinals.start..last.ordinals.end;
+        if ordinals.end - ordinals.start > MOST_ITEMS {
+            return Ok(());
+        }
+        let source = Merged::new(parts, deleted)?;
+        let merged = if source.items() > 0 { Some(self.build(&source)?) } else { None };
+        let mut state = self.write();
+        let from = state.parts.partition_point(|part| part.ordinals.start < ordinals.start);
+        let to = state.parts.partition_point(|part| part.ordinals.end <= ordinals.end);
+        let part =
+            merged.map(|(segment, file)| Part { ordinals, body: Body::Segment(Arc::new(segment)), file });
+        state.parts.splice(from..to, part);
+        Ok(())
+    }
+
+    /// Builds a segment, in a file where there is a folder.
+    fn build(&self, source: &dyn Source<V>) -> Result<(Segment<V>, Option<u64>), HammingError> {
+        match &self.folder {
+            None => Ok((self.options.build.in_memory(&source)?, None)),
+            Some(folder) => {
+                let file = folder.next_file.fetch_add(1, Ordering::Relaxed);
+                let path = manifest::segment_path(&folder.path, file);
+                Ok((self.options.build.to_file(&source, &path)?, Some(file)))
+            }
+        }
+    }
+
+    /// Writes down which segments there are, and removes the files of those that are no more.
+    fn write_manifest(&self) -> Result<(), HammingError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let state = self.read();
+        // What stands behind a frozen part waits for it, so that ordinals are complete up to the end.
+        let in_files = state.parts.iter().map_while(|part| Some((part.ordinals.clone(), part.file?)));
+        let segments: Vec<(Range<u64>, u64)> = in_files.collect();
+        let end = state.parts.get(segments.len()).map_or(state.fresh_start, |part| part.ordinals.start);
+        let kept: Vec<u64> = state.parts.iter().filter_map(|part| part.file).collect();
+        let deleted = state.deleted.clone();
+        drop(state);
+        let manifest = Manifest { width: V::WIDTH.into(), k: self.options.build.k.into(), end, segments };
+        manifest.write(&folder.path, &deleted)?;
+        folder.remove(|file| !kept.contains(&file))
+    }
+}
+
+/// The first of the trailing parts that belong together: all frozen ones, and segments not much larger than what follows.
+fn first_to_merge<V: Value>(parts: &[Part<V>]) -> usize {
+    let mut start = parts.len();
+    let mut items = 0;
+    while let Some(part) = start.checked_sub(1).map(|before| &parts[before]) {
+        let frozen = matches!(part.body, Body::Fresh(_));
+        let any_frozen_before = parts[..start].iter().any(|part| matches!(part.body, Body::Fresh(_)));
+        let similar = items > 0 && part.items() < LARGER * items;
+        if !frozen && !any_frozen_before && !similar {
+            break;
+        }
+        start -= 1;
+        items += part.items();
+    }
+    start
+}
+
+/// Whether a merge of all would change nothing.
+fn already_merged<V: Value>(parts: &[Part<V>], deleted: &Deleted) -> bool {
+    match parts {
+        [] => true,
+        [Part { ordinals, body: Body::Segment(segment), .. }] => {
+            let gone = deleted.iter().filter(|ordinal| ordinals.contains(ordinal)).count() as u64;
+            segment.items() + gone == ordinals.end - ordinals.start
+        }
+        _ => false,
+    }
+}
+
+impl Folder {
+    /// Removes segment files for which `gone` holds.
+    fn remove(&self, gone: impl Fn(u64) -> bool) -> Result<(), HammingError> {
+        let io = |error| HammingError::io(&self.path, error);
+        for entry in std::fs::read_dir(&self.path).map_err(io)? {
+            let path = entry.map_err(io)?.path();
+            let number = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
+            let ours = path.extension().is_some_and(|extension| extension == "segment" || extension == "tmp");
+            if ours && number.is_some_and(&gone) {
+                std::fs::remove_file(&path).map_err(|error| HammingError::io(&path, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what an interrupted merge has left behind.
+    fn remove_strangers(&self, manifest: &Manifest) -> Result<(), HammingError> {
+        self.remove(|file| !manifest.segments.iter().any(|segment| segment.1 == file))
+    }
+}
+
+/// One process at a time may have the index open.
+fn lock(folder: &Path) -> Result<File, HammingError> {
+    let path = folder.join("lock");
+    let io = |error| HammingError::io(&path, error);
+    let mut file =
+        File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(std::fs::TryLockError::WouldBlock) => {
+            let holder = std::fs::read_to_string(&path).unwrap_or_default();
+            let holder = if holder.trim().is_empty() { "unknown".into() } else { holder.trim().to_owned() };
+            return Err(HammingError::InUse { path: folder.to_owned(), holder });
+        }
+        Err(std::fs::TryLockError::Error(error)) => return Err(io(error)),
+    }
+    file.set_len(0).map_err(io)?;
+    writeln!(file, "process {}", std::process::id()).map_err(io)?;
+    Ok(file)
+}
+
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

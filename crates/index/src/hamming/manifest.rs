@@ -1,0 +1,129 @@
+//! The list of an index's segments: the one file that says what belongs to it.
+//!
+//! ```text
+//! magic · version · width · k · end · number of segments · { first ordinal, end, file number } ×
+//! number of chunks · { chunk, 1024 words of the deleted bitmap } × · checksum
+//! ```
+//! All little-endian words of 64 bits. It is replaced as a whole, by renaming, so it is either the old or the new one.
+
+use super::HammingError;
+use super::deleted::Deleted;
+use std::fs::File;
+use std::io::Write;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+const MAGIC: [u64; 2] = [u64::from_le_bytes(*b"leitong "), u64::from_le_bytes(*b"index 1\n")];
+const VERSION: u64 = 1;
+
+/// What the manifest says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    pub(crate) width: u64,
+    pub(crate) k: u64,
+    /// The first ordinal that is in no segment yet.
+    pub(crate) end: u64,
+    pub(crate) segments: Vec<(Range<u64>, u64)>,
+}
+
+pub(crate) fn path(folder: &Path) -> PathBuf {
+    folder.join("manifest")
+}
+
+pub(crate) fn segment_path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number:08}.segment"))
+}
+
+impl Manifest {
+    /// Writes it to disk, for good: the folder is synced too.
+    pub(crate) fn write(&self, folder: &Path, deleted: &Deleted) -> Result<(), HammingError> {
+        let mut words =
+            vec![MAGIC[0], MAGIC[1], VERSION, self.width, self.k, self.end, self.segments.len() as u64];
+        for (ordinals, file) in &self.segments {
+            words.extend([ordinals.start, ordinals.end, *file]);
+        }
+        deleted.append_to(&mut words);
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.extend(xxh3_64(&bytes).to_le_bytes());
+        let (temporary, path) = (folder.join("manifest.tmp"), path(folder));
+        let write = || {
+            let mut file = File::create(&temporary)?;
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            std::fs::rename(&temporary, &path)?;
+            File::open(folder)?.sync_all()
+        };
+        write().map_err(|error| HammingError::io(&path, error))
+    }
+
+    /// Reads it; `None` where there is none.
+    pub(crate) fn read(folder: &Path) -> Result<Option<(Self, Deleted)>, HammingError> {
+        let path = path(folder);
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(HammingError::io(&path, error)),
+        };
+        let refuse = |reason: &str| HammingError::Refused { path: path.clone(), reason: reason.into() };
+        let (words, rest) = bytes.as_chunks::<8>();
+        let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        if !words.starts_with(&MAGIC) {
+            return Err(refuse("it is no manifest of a Hamming index"));
+        }
+        if words.get(2).is_some_and(|&version| version != VERSION) {
+            return Err(refuse("it was written by a newer program: use that one"));
+        }
+        let damaged =
+            || refuse("it is damaged: delete the folder and build the index again from the documents");
+        let sound = rest.is_empty() && words.last() == Some(&xxh3_64(&bytes[..bytes.len() - 8]));
+        if !sound {
+            return Err(damaged());
+        }
+        Self::parse(&words[3..words.len() - 1]).map(Some).ok_or_else(damaged)
+    }
+
+    fn parse(words: &[u64]) -> Option<(Self, Deleted)> {
+        let (&[width, k, end, count], rest) = words.split_first_chunk()?;
+        let (segments, rest) = rest.split_at_checked((count as usize).checked_mul(3)?)?;
+        let (segments, _) = segments.as_chunks::<3>();
+        let segments = segments.iter().map(|&[from, to, file]| (from..to, file)).collect();
+        Some((Self { width, k, end, segments }, Deleted::parse(rest)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_back_what_it_wrote_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Manifest::read(folder.path()).unwrap().map(|read| read.0), None);
+        let manifest = Manifest { width: 64, k: 3, end: 99, segments: vec![(0..70, 1), (70..99, 5)] };
+        let mut deleted = Deleted::default();
+        [3, 98, 70_000].map(|ordinal| deleted.insert(ordinal));
+        manifest.write(folder.path(), &deleted).unwrap();
+        let (read, read_deleted) = Manifest::read(folder.path()).unwrap().unwrap();
+        assert_eq!(read, manifest);
+        assert_eq!(read_deleted.iter().collect::<Vec<_>>(), [3, 98, 70_000]);
+
+        let bytes = std::fs::read(path(folder.path())).unwrap();
+        for damage in 0..bytes.len() {
+            if damage % 97 == 0 || damage < 100 {
+                let mut bytes = bytes.clone();
+                bytes[damage] ^= 4;
+                std::fs::write(path(folder.path()), &bytes).unwrap();
+                assert!(
+                    matches!(Manifest::read(folder.path()), Err(HammingError::Refused { .. })),
+                    "byte {damage}"
+                );
+                std::fs::write(path(folder.path()), &bytes[..damage]).unwrap();
+                assert!(
+                    matches!(Manifest::read(folder.path()), Err(HammingError::Refused { .. })),
+                    "cut at {damage}"
+                );
+            }
+        }
+    }
+}

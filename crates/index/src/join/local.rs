@@ -121,8 +121,9 @@ impl<'a, V: Value, S: Sink + ?Sized> Worker<'a, V, S> {
     ) -> bool {
         let job = self.job;
         let key = mask.sort_key(len);
-        let most = self.sort(&key, pieces);
-        if most > 64 + 8 * (len >> key.bits()) {
+        let comparisons = self.sort(&key, pieces);
+        // four times what values without any order would take: uneven bits are no reason to give up
+        if comparisons > 4 * (len as u64 + ((len as u64).pow(2) >> key.bits())) {
             return false;
         }
         self.held.clear();
@@ -190,8 +191,8 @@ impl<'a, V: Value, S: Sink + ?Sized> Worker<'a, V, S> {
     }
 
     /// Copies the values to [`Worker::values`] and their positions, sorted by a key and otherwise in order. Returns
-    /// how often the most frequent key occurs.
-    fn sort<'p>(&mut self, key: &Key, pieces: impl Iterator<Item = (&'p [V], &'p [u32])> + Clone) -> usize {
+    /// how many comparisons of values with the same key there are to make, counted from both sides.
+    fn sort<'p>(&mut self, key: &Key, pieces: impl Iterator<Item = (&'p [V], &'p [u32])> + Clone) -> u64 {
         let (counts, keys) = (&mut *self.counts, &mut self.keys);
         counts[..1 << key.bits()].fill(0);
         let mut from = 0;
@@ -203,9 +204,9 @@ impl<'a, V: Value, S: Sink + ?Sized> Worker<'a, V, S> {
             }
             from += values.len();
         }
-        let (mut start, mut most) = (0, 0);
+        let (mut start, mut comparisons) = (0, 0);
         for count in counts[..1 << key.bits()].iter_mut() {
-            most = most.max(*count);
+            comparisons += u64::from(*count).pow(2);
             start += std::mem::replace(count, start);
         }
         let (sorted, sorted_positions) = (&mut self.values[..], &mut self.positions[..]);
@@ -220,7 +221,7 @@ impl<'a, V: Value, S: Sink + ?Sized> Worker<'a, V, S> {
             }
             from += values.len();
         }
-        most as usize
+        comparisons
     }
 }
 

@@ -11,6 +11,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -222,6 +223,8 @@ def arguments():
 
 def main():
     options = arguments()
+    # A plain kill would leave the rival or the Redis server behind; as an exception it ends them too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside; the rows so far are above"))
     parts = options.only.split(",") if options.only else [""]
     chosen = [name for name in ["ours", *SEARCH, *JOIN] if any(part in name for part in parts)]
     if not chosen:
@@ -241,8 +244,10 @@ def main():
             join.append((name, our_row("join", options)))
         elif name in JOIN:
             join.append((name, child([RUST, "join-" + name[-3:], files[0], str(options.k)], options)))
+            say(json.dumps(join[-1][1]))
         else:
             search.append((name, search_row(name, files, options)))
+            say(json.dumps(search[-1][1]))
 
     if options.json:
         facts = {"n": options.n, "k": options.k, "data": options.data, "date": str(datetime.date.today()), "load": load}

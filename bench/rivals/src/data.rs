@@ -77,7 +77,7 @@ pub fn values(kind: Kind, n: usize) -> Vec<u64> {
             }
             _ => {
                 let r = random.next();
-                if i > 0 && r % 10 == 0 {
+                if i > 0 && r.is_multiple_of(10) {
                     let original = values[random.below(i as u64) as usize];
                     let count = random.below(4);
                     random.flip(original, count)

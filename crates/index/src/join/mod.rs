@@ -100,12 +100,12 @@ pub enum JoinError {
     },
     /// Some part of the work does not fit.
     #[error(
-        "a memory ceiling of {memory} bytes is too low for these values; allow {needed} or use fewer threads"
+        "a memory ceiling of {memory} bytes is too low for these values; allow at least {needed} or use fewer threads"
     )]
     Ceiling {
         /// The ceiling given.
         memory: u64,
-        /// One that suffices.
+        /// The lowest that could do.
         needed: u64,
     },
     /// The system has no memory left below the ceiling.

@@ -197,13 +197,17 @@ impl<V: Value> Share<'_, V> {
         let mut groups = vec![Group { values: [V::ZERO; GROUP], positions: [0; GROUP] }; parts];
         let stretches = &mut self.stretches;
         let mut keys = [0; BLOCK];
+        let all = parts == pass.parts();
+        let mut chosen: [u16; BLOCK] = std::array::from_fn(|i| i as u16);
         input.visit(self.range, |from, values| {
             for (from, values) in (from..).step_by(BLOCK).zip(values.chunks(BLOCK)) {
                 let keys = &mut keys[..values.len()];
                 pass.part.read(level, values, keys);
-                for ((position, &value), &key) in (from..).zip(values).zip(&*keys) {
-                    let part = (key as usize).wrapping_sub(first);
-                    if part >= parts || seen.has(position) {
+                let count = if all { values.len() } else { choose(keys, &round.parts, &mut chosen) };
+                for &i in &chosen[..count] {
+                    let (position, value) = (from + i as usize, values[i as usize]);
+                    let part = keys[i as usize] as usize - first;
+                    if seen.has(position) {
                         continue;
                     }
                     let place = filled[part] as usize;
@@ -229,4 +233,16 @@ impl<V: Value> Share<'_, V> {
         scatter::finish();
         Ok(filled)
     }
+}
+
+/// Lists the places of the keys within a range, and returns how many there are. Without a branch: whether a value
+/// belongs to the round cannot be guessed.
+fn choose(keys: &[u32], range: &Range<usize>, chosen: &mut [u16; BLOCK]) -> usize {
+    let (first, len) = (range.start as u32, range.len() as u32);
+    let mut count = 0;
+    for (i, key) in keys.iter().enumerate() {
+        chosen[count % BLOCK] = i as u16;
+        count += usize::from(key.wrapping_sub(first) < len);
+    }
+    count
 }

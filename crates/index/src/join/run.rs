@@ -45,7 +45,7 @@ pub(super) fn with_plan<V: Value, S: Sink + ?Sized>(
     let ranges = parts::ranges(len, threads);
     let ceiling = |needed| JoinError::Ceiling { memory: join.memory, needed };
     let fixed = taken + fixed_memory(plan, len, threads);
-    let room = join.memory.checked_sub(fixed).ok_or_else(|| ceiling(2 * fixed))?;
+    let room = join.memory.checked_sub(fixed).ok_or_else(|| ceiling(fixed))?;
 
     let seen = Seen::new(len);
     let any = Frequent::find(input, border)

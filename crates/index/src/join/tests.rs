@@ -80,9 +80,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_self_join_finds_what_the_naive_one_finds(clusters in clustered(), k in 0_u32..=10, threads in 1_usize..=3) {
+    fn a_self_join_finds_what_the_naive_one_finds(clusters in clustered(), k in 0_u32..=10) {
         for &level in Level::available() {
-            let join = Join { k, threads, level, ..Join::default() };
+            let join = Join { k, level, ..Join::default() };
             self_join_agrees::<u32>(&join, &clusters)?;
             self_join_agrees::<u64>(&join, &clusters)?;
             self_join_agrees::<u128>(&join, &clusters)?;
@@ -110,7 +110,7 @@ proptest! {
 
     /// Small batches would be compared without a plan: here every plan is made to run.
     #[test]
-    fn every_plan_misses_nothing(clusters in clustered(), k in 0_u32..=10, threads in 1_usize..=2) {
+    fn every_plan_misses_nothing(clusters in clustered(), k in 0_u32..=10, threads in 1_usize..=3) {
         every_plan::<u32>(k, threads, &clusters)?;
         every_plan::<u64>(k, threads, &clusters)?;
         every_plan::<u128>(k, threads, &clusters)?;
@@ -136,20 +136,28 @@ fn every_plan<V: Value>(k: u32, threads: usize, clusters: &[(usize, Vec<u32>)]) 
 
 #[test]
 fn larger_joins_agree_with_the_naive_one() {
-    let values = mixed(6000);
-    for k in 0..=7 {
-        let expected = naive(&values, k);
+    larger::<u64>(&mixed(12_000), 7);
+    larger::<u32>(&mixed(4000).into_iter().map(|value| value as u32).collect::<Vec<_>>(), 5);
+    larger::<u128>(&mixed(4000).into_iter().map(|value| u128::from(value) << 40).collect::<Vec<_>>(), 7);
+}
+
+fn larger<V: Value>(values: &[V], most: u32) {
+    let all = naive(values, most);
+    let (left, right) = values.split_at(values.len() / 3);
+    let border = left.len() as u32;
+    for k in [0, 1, 3, 4, most] {
+        let expected: Vec<_> = all.iter().copied().filter(|pair| pair.distance <= k).collect();
+        let across = expected.iter().filter(|pair| pair.a < border && pair.b >= border);
+        let across: Vec<_> = across.map(|pair| Pair { b: pair.b - border, ..*pair }).collect();
         for threads in [1, 3] {
+            let join = Join { k, threads, ..Join::default() };
             let found = Collect::default();
-            Join { k, threads, ..Join::default() }.pairs(&values[..], &found).unwrap();
-            assert_eq!(found.every_pair(&values), expected, "k {k}, {threads} threads");
+            join.pairs(values, &found).unwrap();
+            assert!(found.every_pair(values) == expected, "{} bits, k {k}, {threads} threads", V::WIDTH);
+            let found = Collect::default();
+            join.between(left, right, &found).unwrap();
+            assert!(found.every_pair_between(left, right) == across, "{} bits, k {k}", V::WIDTH);
         }
-    }
-    let values: Vec<u32> = mixed(4000).into_iter().map(|value| value as u32).collect();
-    for k in [3, 7] {
-        let found = Collect::default();
-        Join { k, ..Join::default() }.pairs(&values[..], &found).unwrap();
-        assert_eq!(found.every_pair(&values), naive(&values, k));
     }
 }
 

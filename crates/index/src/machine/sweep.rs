@@ -96,9 +96,10 @@ mod x86 {
     ) -> u64 {
         // SAFETY: passed on to the caller.
         unsafe {
+            let plain = size_of::<V>() * 8 == V::WIDTH as usize;
             match (level, V::WIDTH) {
-                (Level::Avx512, 32 | 64 | 128) => vectors_512(values, len, mask, k, hit),
-                (_, 32 | 64 | 128) => vectors_256(values, len, mask, k, hit),
+                (Level::Avx512, 32 | 64 | 128) if plain => vectors_512(values, len, mask, k, hit),
+                (_, 32 | 64 | 128) if plain => vectors_256(values, len, mask, k, hit),
                 (Level::Avx512, _) => rows_512(values, len, mask, k, hit),
                 _ => rows_256(values, len, mask, k, hit),
             }

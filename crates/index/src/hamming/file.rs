@@ -17,6 +17,8 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: [u8; 16] = *b"leitong hamming\n";
@@ -27,6 +29,8 @@ const SECTION_WORDS: usize = 4;
 
 /// Chunks that are written at once.
 const RUN_CHUNKS: usize = 16;
+/// Bytes after which the disk is asked to begin writing.
+const SYNC_EVERY: usize = 128 << 20;
 /// Bytes that one thread copies at once.
 const MEMORY_RUN: usize = 1 << 20;
 
@@ -75,7 +79,7 @@ pub(crate) struct Output {
 
 enum Target {
     Memory,
-    File { file: File, temporary: PathBuf, path: PathBuf, shift: u32, end: u64 },
+    File { file: File, temporary: PathBuf, path: PathBuf, shift: u32, end: u64, syncer: Syncer },
 }
 
 struct Growing {
@@ -122,7 +126,8 @@ impl Output {
             .truncate(true)
             .open(&temporary)
             .map_err(|error| HammingError::io(&temporary, error))?;
-        let target = Target::File { file, temporary, path: path.to_owned(), shift, end: 1 << shift };
+        let syncer = Syncer::new(&file).map_err(|error| HammingError::io(&temporary, error))?;
+        let target = Target::File { file, temporary, path: path.to_owned(), shift, end: 1 << shift, syncer };
         Ok(Self { target, sections: Vec::new() })
     }
 
@@ -170,7 +175,7 @@ impl Output {
             }
             (
                 Place::File { offset, reserved, pending, sums },
-                Target::File { file, temporary, shift, .. },
+                Target::File { file, temporary, shift, syncer, .. },
             ) => {
                 debug_assert!(growing.written <= *reserved, "{:?} outgrew its place", growing.part);
                 pieces.insert(0, pending);
@@ -179,6 +184,7 @@ impl Output {
                 let place = *offset + ((sums.len() as u64) << *shift);
                 let added = write_chunks(file, place, &pieces, whole, 1 << *shift);
                 sums.extend(added.map_err(|error| HammingError::io(temporary, error))?);
+                syncer.note(whole);
                 let mut rest = vec![0; all - whole];
                 gather(&pieces, whole, &mut rest);
                 *pending = rest;
@@ -211,14 +217,48 @@ impl Output {
                 });
                 Ok(Sections { parameters, list: list.collect(), file: None })
             }
-            Target::File { mut file, temporary, path, shift, end } => {
+            Target::File { mut file, temporary, path, shift, end, syncer } => {
                 finish_file(&mut file, self.sections, parameters, shift, end)
+                    .and_then(|()| syncer.finish())
                     .and_then(|()| file.sync_all())
                     .and_then(|()| std::fs::rename(&temporary, &path))
                     .map_err(|error| HammingError::io(&temporary, error))?;
                 open(&path)
             }
         }
+    }
+}
+
+/// Sends what has been written to the disk while more is made, so that little is left for the end.
+struct Syncer {
+    wake: SyncSender<()>,
+    thread: JoinHandle<std::io::Result<()>>,
+    unsynced: usize,
+}
+
+impl Syncer {
+    fn new(file: &File) -> std::io::Result<Self> {
+        let file = file.try_clone()?;
+        let (wake, woken) = sync_channel(1);
+        // A failure is reported to the first who asks, so it must not be passed over here.
+        let thread =
+            std::thread::Builder::new().spawn(move || woken.iter().try_for_each(|()| file.sync_data()))?;
+        Ok(Self { wake, thread, unsynced: 0 })
+    }
+
+    fn note(&mut self, written: usize) {
+        self.unsynced += written;
+        // If the thread is still busy, the next call will do.
+        if self.unsynced >= SYNC_EVERY && self.wake.try_send(()).is_ok() {
+            self.unsynced = 0;
+        }
+    }
+
+    fn finish(self) -> std::io::Result<()> {
+        drop(self.wake);
+        self.thread
+            .join()
+            .unwrap_or_else(|_| Err(std::io::Error::other("the thread that syncs the file panicked")))
     }
 }
 
@@ -412,5 +452,35 @@ impl Sections {
     /// Bytes of all sections.
     pub(crate) fn bytes(&self) -> u64 {
         self.list.iter().map(|section| section.3 as u64).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_any_length_are_laid_end_to_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let pieces: Vec<Vec<u8>> = [0, 1, 4095, 4096, 4097, 3, 70_000, 0, 200_000, 5]
+            .map(|len| (0..len).map(|i| (i * 7 + len) as u8).collect())
+            .into();
+        for output in [Output::memory(), Output::file(&folder.path().join("small"), 0).unwrap()] {
+            let mut output = output;
+            let (one, other) = (
+                output.section(Part::Values, 1 << 20).unwrap(),
+                output.section(Part::Twins, 1 << 20).unwrap(),
+            );
+            for pieces in pieces.chunks(3) {
+                output.append_all(one, pieces.iter().map(|piece| &**piece)).unwrap();
+                pieces.iter().for_each(|piece| output.append(other, piece).unwrap());
+            }
+            let sections = output.finish(vec![1, 2]).unwrap();
+            for part in [Part::Values, Part::Twins] {
+                assert!(sections.get::<u8>(part).unwrap().view().items == pieces.concat());
+            }
+            sections.verify().unwrap();
+            assert_eq!(sections.bytes(), 2 * pieces.concat().len() as u64);
+        }
     }
 }

@@ -396,3 +396,72 @@ fn insertion_sort<E: Copy + Ord>(entries: &mut [E]) {
         entries[hole] = entry;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Rounds by `memory`, each sorted part by part, against a plain sort.
+    fn agrees<V: Value>(values: &[V], cut: Cut, memory: u64, bits: u32) {
+        let source = &values;
+        let reader = Reader::new(source);
+        let counts = reader.count(&[cut]).unwrap().remove(0);
+        assert_eq!(counts.all_items(), values.len());
+        let mut parts = Parts::new().unwrap();
+        let mut sorter = Sorter::<Numbered<V>>::new();
+        let mut bare = Sorter::<Bare<V>>::new();
+        let mut found = Vec::new();
+        let mut next = 0;
+        for round in counts.rounds::<V>(memory, true) {
+            assert_eq!(round.start, next);
+            next = round.end;
+            parts.fill(&reader, cut, &counts, round.clone(), true).unwrap();
+            for part in 0..round.len() {
+                sorter.sort(&parts, part, cut.bits, bits);
+                found.extend(sorter.entries.iter().map(|entry| (entry.key(), entry.ordinal())));
+            }
+            parts.fill(&reader, cut, &counts, round.clone(), false).unwrap();
+            for part in 0..round.len() {
+                bare.sort(&parts, part, cut.bits, bits);
+                let before = found.len() - (part..round.len()).map(|part| parts.items(part)).sum::<usize>();
+                assert!(
+                    bare.entries
+                        .iter()
+                        .map(|entry| entry.key())
+                        .eq(found[before..].iter().take(parts.items(part)).map(|entry| entry.0))
+                );
+            }
+        }
+        assert_eq!(next, cut.parts());
+        let mut expected: Vec<(V, u32)> =
+            values.iter().map(|value| value.rotate_left(cut.start)).zip(0..).collect();
+        expected.sort_by_key(|&(key, ordinal)| (key.top(cut.bits + bits), key, ordinal));
+        assert_eq!(found, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn parts_and_their_order_equal_a_plain_sort(
+            words in prop::collection::vec(any::<[u64; 4]>(), 0..400),
+            copies in prop::collection::vec((any::<prop::sample::Index>(), 0..60_usize), 0..6),
+            start in 0..32_u32,
+            bits in 0..6_u32,
+            more in 0..8_u32,
+            memory in 0..20_000_u64,
+        ) {
+            let mut words = words;
+            for (original, count) in copies.iter().filter(|_| !words.is_empty()).collect::<Vec<_>>() {
+                let original = *original.get(&words);
+                words.extend((0..*count).map(|_| original));
+            }
+            fn of<V: Value>(words: &[[u64; 4]], cut: Cut, memory: u64, more: u32) {
+                agrees::<V>(&words.iter().map(|words| V::from_words(words)).collect::<Vec<_>>(), cut, memory, more);
+            }
+            let cut = Cut { start, bits };
+            of::<u32>(&words, cut, memory, more);
+            of::<u64>(&words, cut, memory, more);
+            of::<[u64; 4]>(&words, cut, memory, more);
+        }
+    }
+}

@@ -176,31 +176,33 @@ impl<V: Value> Builder<'_, V> {
         if let Some(filter) = self.table.filter {
             built.filter.resize((filter.bytes() >> self.cut.bits).div_ceil(8) as usize, 0);
         }
-        let (mut next_cell, mut row) = (0, 0);
-        let mut place = 0;
+        let (directory, rests, filter) = (&mut *built.directory, &mut *built.rests, &mut *built.filter);
+        let (mut next_cell, mut row, mut place) = (0, 0, 0);
         while let Some(&entry) = entries.get(place) {
             let key = entry.key();
             // Whole values are written, each over the superfluous bytes of the one before.
             let from = row * self.table.rest_bytes;
-            built.rests[from..from + size_of::<V>()].copy_from_slice(bytemuck::bytes_of(&key));
+            rests[from..from + size_of::<V>()].copy_from_slice(bytemuck::bytes_of(&key));
             let cell = key.top(bits) as usize & (cells - 1);
             while next_cell <= cell {
-                built.directory[next_cell] = row as u32;
+                directory[next_cell] = row as u32;
                 next_cell += 1;
             }
-            if let Some(filter) = self.table.filter {
-                let address =
-                    filter.address(super::search::leading(key)) as usize & (built.filter.len() * 64 - 1);
-                built.filter[address / 64] |= 1 << (address % 64);
+            if let Some(shape) = self.table.filter {
+                let address = shape.address(super::search::leading(key)) as usize & (filter.len() * 64 - 1);
+                filter[address / 64] |= 1 << (address % 64);
             }
-            let same = entries[place + 1..].iter().take_while(|other| other.key() == key).count();
+            let start = place;
+            place += 1;
+            while entries.get(place).is_some_and(|other| other.key() == key) {
+                place += 1;
+            }
             if E::NUMBERED {
-                built.note_ordinals(&entries[place..=place + same]);
+                note_ordinals(&entries[start..place], &mut built.ordinals, &mut built.twins);
             }
-            place += 1 + same;
             row += 1;
         }
-        built.directory[next_cell..].fill(row as u32);
+        directory[next_cell..].fill(row as u32);
         built.rests.truncate(row * self.table.rest_bytes);
         built.rows = row as u32;
     }
@@ -243,18 +245,6 @@ impl Built {
         self.filter.clear();
     }
 
-    /// Notes the ordinals of all entries with one key.
-    #[inline]
-    fn note_ordinals<V, E: Entry<V>>(&mut self, group: &[E]) {
-        if let [only] = group {
-            self.ordinals.push(only.ordinal());
-        } else {
-            self.ordinals.push(TWIN | self.twins.len() as u32);
-            self.twins.push(group.len() as u32);
-            self.twins.extend(group.iter().map(|entry| entry.ordinal()));
-        }
-    }
-
     /// Counts from the table's first row and twin instead of the part's.
     fn move_behind(&mut self, rows: u32, twins: u32) {
         self.directory.iter_mut().for_each(|start| *start += rows);
@@ -262,7 +252,85 @@ impl Built {
     }
 }
 
+/// Notes the ordinals of all entries with one key.
+#[inline]
+fn note_ordinals<V, E: Entry<V>>(group: &[E], ordinals: &mut Vec<u32>, twins: &mut Vec<u32>) {
+    if let [only] = group {
+        ordinals.push(only.ordinal());
+    } else {
+        ordinals.push(TWIN | twins.len() as u32);
+        twins.push(group.len() as u32);
+        twins.extend(group.iter().map(|entry| entry.ordinal()));
+    }
+}
+
 /// What a thread left behind when it panicked is as good as new: sorters are cleared before use.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::scheme::Rule;
+    use super::*;
+
+    /// A fifth of the values share a few prefixes, and a twentieth are all equal.
+    fn skewed(count: u64) -> Vec<u64> {
+        let mix = |i: u64| {
+            let mixed = (i ^ i >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            mixed ^ mixed >> 31
+        };
+        (0..count)
+            .map(|i| match (i % 20, mix(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))) {
+                (0, _) => 42 << 40,
+                (1..=4, value) => value >> 16 | mix(value % 10) << 48,
+                (_, value) => value,
+            })
+            .collect()
+    }
+
+    /// All sections, as bytes.
+    fn sections(values: &[u64], shape: &Shape, memory: u64) -> Vec<Vec<u8>> {
+        let mut output = Output::memory();
+        let parameters = write(&values, shape, memory, &mut output).unwrap();
+        let sections = output.finish(parameters).unwrap();
+        let tables = (0..shape.tables.len() as u32)
+            .flat_map(|t| [Part::Directory(t), Part::Rests(t), Part::Filter(t)]);
+        let present = tables.chain([Part::Ordinals, Part::Twins]).filter(|&part| sections.has(part));
+        present.map(|part| sections.get::<u8>(part).unwrap().view().items.to_vec()).collect()
+    }
+
+    #[test]
+    fn many_rounds_give_what_one_gives() {
+        let values = skewed(300_000);
+        for (rule, tables) in [(Rule::Ring, 4), (Rule::Share, 2)] {
+            let shape = Shape::new::<u64>(values.len() as u64, rule, tables, true);
+            let whole = sections(&values, &shape, 1 << 30);
+            for memory in [0, 1 << 20, 6 << 20] {
+                assert!(sections(&values, &shape, memory) == whole, "{rule:?} in {memory} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn a_round_and_a_batch_fit_the_memory() {
+        let values = skewed(300_000);
+        let source = &&values[..];
+        let shape = Shape::new::<u64>(values.len() as u64, Rule::Ring, 4, true);
+        let (reader, table) = (Reader::new(source), &shape.tables[0]);
+        let cut = cut(values.len() as u64, table);
+        let counts = &reader.count(&[cut]).unwrap()[0];
+        let builder = Builder { reader: &reader, table, cut, counts, parts: &mut Parts::new().unwrap() };
+        let batches = builder.batches();
+        assert!(batches.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert_eq!(batches.iter().map(|batch| batch.len()).sum::<usize>(), cut.parts());
+        let working =
+            batches.into_iter().map(|batch| builder.batch_bytes::<Numbered<u64>>(batch)).max().unwrap();
+        let memory = working + 12 * values.len() as u64 / 3;
+        for round in counts.rounds::<u64>(memory - working, true) {
+            let items: usize = round.clone().map(|part| counts.items(part)).sum();
+            assert!(round.len() == 1 || 12 * items as u64 + working <= memory);
+        }
+    }
 }

@@ -40,6 +40,8 @@ enum Command {
     Compare(commands::compare::Args),
     /// List the built-in recipes, or print one
     Recipes(commands::recipes::Args),
+    /// Measure the parts of this program on this machine
+    Bench(commands::bench::Args),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Command::Distance(args) => commands::distance::run(args),
         Command::Compare(args) => commands::compare::run(args),
         Command::Recipes(args) => commands::recipes::run(args),
+        Command::Bench(args) => commands::bench::run(args),
     };
     match outcome {
         Ok(exit) => exit.into(),

@@ -47,6 +47,12 @@ pub(crate) enum Failure {
     /// The recipe is bad.
     #[error(transparent)]
     Recipe(#[from] leitong_detect::RecipeError),
+    /// A Hamming index cannot be built or searched.
+    #[error(transparent)]
+    Index(#[from] leitong_index::hamming::HammingError),
+    /// A join failed.
+    #[error(transparent)]
+    Join(#[from] leitong_index::join::JoinError),
 }
 
 impl From<io::Error> for Failure {

@@ -22,6 +22,10 @@ const ENTRIES: usize = 10;
 const COUNT_BITS: u32 = 4;
 /// A table gets more buckets when they have more entries than this on average.
 const CROWDED: usize = 8;
+/// Bits of the next block that may number buckets too. A search then visits the neighbours in these bits as well, which
+/// pays only when buckets of the block alone have more than [`LONG`] entries.
+const NEIGHBOUR_BITS: u32 = 4;
+const LONG: usize = 60;
 /// Queries on their way at the same time.
 const GROUP: usize = 32;
 
@@ -43,6 +47,8 @@ pub(crate) struct Fresh<V> {
 #[derive(Debug)]
 struct Table {
     start: u32,
+    /// Leading bits of a bucket's number that must agree; the others may differ as the near bits may.
+    exact_bits: u32,
     /// Most bits a bucket's number can have.
     most_bits: u32,
     bits: u32,
@@ -60,7 +66,9 @@ pub(crate) struct Scratch {
 #[derive(Clone, Copy, Debug)]
 struct Visit {
     query: u32,
-    table: u32,
+    table: u16,
+    /// Whether the bucket is a neighbour's, so that the one difference is spent.
+    neighbour: bool,
     page: u32,
 }
 
@@ -74,9 +82,14 @@ struct Candidate {
 impl<V: Value> Fresh<V> {
     pub(crate) fn new(k: u32) -> Result<Self, HammingError> {
         let scheme = columns::scheme(V::WIDTH, k);
-        let table =
-            |block: &super::scheme::Block| Table::new(block.start, block.width.min(20), 4.min(block.width));
-        let tables = scheme.blocks.iter().map(table).collect::<std::io::Result<_>>().map_err(no_memory)?;
+        let table = |i: usize| {
+            let (block, next) = (scheme.blocks[i], scheme.blocks[(i + 1) % scheme.blocks.len()]);
+            let exact_bits = block.width.min(20);
+            let more = if exact_bits == block.width { NEIGHBOUR_BITS.min(next.width) } else { 0 };
+            Table::new(block.start, exact_bits, exact_bits + more, 4.min(exact_bits))
+        };
+        let tables =
+            (0..scheme.blocks.len()).map(table).collect::<std::io::Result<_>>().map_err(no_memory)?;
         Ok(Self { scheme, values: Growing::new(), twins: Growing::new(), distinct: 0, tables })
     }
 
@@ -121,9 +134,9 @@ impl<V: Value> Fresh<V> {
     /// Makes sure that one more entry finds room in every table, with more buckets where they are crowded.
     fn make_room(&mut self) -> std::io::Result<()> {
         for table in &mut self.tables {
-            if self.distinct > CROWDED << table.bits && table.bits < table.most_bits {
-                let mut larger =
-                    Table::new(table.start, table.most_bits, (table.bits + 2).min(table.most_bits))?;
+            let bits = table.bits_for(self.distinct);
+            if bits > table.bits {
+                let mut larger = Table::new(table.start, table.exact_bits, table.most_bits, bits)?;
                 for row in table.rows() {
                     larger.reserve()?;
                     larger.insert(self.values[row as usize], row);
@@ -164,8 +177,14 @@ impl<V: Value> Fresh<V> {
             return;
         }
         let conditions = self.scheme.conditions(k);
-        let tests: Vec<Test> =
-            conditions.iter().zip(&self.tables).map(|(c, t)| columns::test::<V>(c, t.bits)).collect();
+        let tests: Vec<[Test; 2]> = conditions
+            .iter()
+            .zip(&self.tables)
+            .map(|(condition, table)| {
+                let test = columns::test::<V>(condition, table.bits);
+                [test, Test { exact: test.exact | test.near, near: 0, ..test }]
+            })
+            .collect();
         let pages: Vec<&[Page]> = self.tables.iter().map(|table| &*table.pages).collect();
         let search = Search {
             fresh: self,
@@ -199,10 +218,21 @@ fn unpack(word: u32) -> (usize, Option<u32>) {
 }
 
 impl Table {
-    fn new(start: u32, most_bits: u32, bits: u32) -> std::io::Result<Self> {
+    fn new(start: u32, exact_bits: u32, most_bits: u32, bits: u32) -> std::io::Result<Self> {
         let mut pages = Growing::new();
         pages.resize(1 << bits)?;
-        Ok(Self { start, most_bits, bits, pages })
+        Ok(Self { start, exact_bits, most_bits, bits, pages })
+    }
+
+    /// How many bits buckets should have for so many entries.
+    fn bits_for(&self, entries: usize) -> u32 {
+        if self.bits < self.exact_bits && entries > CROWDED << self.bits {
+            (self.bits + 2).min(self.exact_bits)
+        } else if self.bits == self.exact_bits && entries > LONG << self.bits {
+            self.most_bits
+        } else {
+            self.bits
+        }
     }
 
     #[inline(always)]
@@ -247,7 +277,8 @@ struct Search<'a, V> {
     values: &'a [V],
     pages: &'a [&'a [Page]],
     conditions: &'a [Option<Condition>],
-    tests: &'a [Test],
+    /// For the query's own bucket, and for its neighbours.
+    tests: &'a [[Test; 2]],
     k: u32,
 }
 
@@ -282,9 +313,14 @@ impl<V: Value> Search<'_, V> {
         scratch.candidates.clear();
         for (query, &value) in (0..).zip(queries) {
             for (table, index) in self.fresh.tables.iter().zip(0..) {
-                let page = table.bucket(value);
-                machine::prefetch(self.pages[index as usize], page as usize);
-                scratch.visits.push(Visit { query, table: index, page });
+                let own = Visit { query, table: index, neighbour: false, page: table.bucket(value) };
+                machine::prefetch(self.pages[index as usize], own.page as usize);
+                scratch.visits.push(own);
+                for bit in 0..table.bits.saturating_sub(table.exact_bits) {
+                    let page = own.page ^ 1 << bit;
+                    machine::prefetch(self.pages[index as usize], page as usize);
+                    scratch.visits.push(Visit { neighbour: true, page, ..own });
+                }
             }
         }
         // Page after page, for all queries of the group together.
@@ -321,12 +357,12 @@ impl<V: Value> Search<'_, V> {
             }
             let near = queries[visit.query as usize].window(table.start + table.bits, NEAR) as u16;
             let halves: &[[u16; 16]; 2] = bytemuck::cast_ref(page);
-            let test = Test { query: near, ..self.tests[index] };
+            let test = Test { query: near, ..self.tests[index][usize::from(visit.neighbour)] };
             let mut passed = S::pass(&halves[0], test) & ((1 << count) - 1);
             while passed != 0 {
                 let row = words[ENTRIES / 2 + passed.trailing_zeros() as usize];
                 machine::prefetch(self.values, row as usize);
-                scratch.candidates.push(Candidate { query: visit.query, table: visit.table, row });
+                scratch.candidates.push(Candidate { query: visit.query, table: visit.table.into(), row });
                 passed &= passed - 1;
             }
         }
@@ -364,6 +400,19 @@ mod tests {
                 assert_eq!(found, truth);
             }
         }
+    }
+
+    /// Enough for buckets of the block alone to be too long.
+    #[test]
+    fn many_values_make_buckets_of_neighbours() {
+        let numbers: Vec<u64> = (0..20_000_u64)
+            .map(|i| (i / 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (i % 3) << (i % 61))
+            .collect();
+        agrees::<u64>(&numbers, 7);
+        agrees::<u32>(&numbers, 3);
+        let mut fresh = Fresh::<u64>::new(7).unwrap();
+        numbers.iter().for_each(|&number| fresh.insert(number).unwrap());
+        assert!(fresh.tables.iter().all(|table| table.bits == table.exact_bits + NEIGHBOUR_BITS));
     }
 
     proptest! {

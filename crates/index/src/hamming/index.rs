@@ -23,6 +23,8 @@ use std::thread::JoinHandle;
 const QUERIES_PER_LOCK: usize = 1024;
 /// A snapshot copies a mutable part up to this many items; a larger one is frozen instead.
 const COPIED: usize = 4096;
+/// In a larger mutable part searches take longer than in a segment.
+const MOST_FRESH: u64 = 4_000_000;
 /// A segment is merged with what comes behind it unless it is this many times larger.
 const LARGER: u64 = 3;
 
@@ -31,7 +33,8 @@ const LARGER: u64 = 3;
 pub struct Options {
     /// How its segments are built.
     pub build: Build,
-    /// Items in the mutable part before it is made into a segment; a tenth of all items if that is more.
+    /// Items in the mutable part before it is made into a segment; a tenth of all items if that is more, up to a few
+    /// million.
     pub fresh: usize,
     /// Merge in a thread of its own; otherwise when the mutable part is full, within the call that filled it.
     pub background: bool,
@@ -214,8 +217,8 @@ impl<V: Value> Index<V> {
             state.fresh.insert(value)?;
         }
         let end = state.next();
-        let due = state.fresh.values().len() as u64
-            >= (self.inner.options.fresh as u64).max(state.fresh_start / 10);
+        let most = (self.inner.options.fresh as u64).max((state.fresh_start / 10).min(MOST_FRESH));
+        let due = state.fresh.values().len() as u64 >= most;
         drop(state);
         if due {
             self.merge_soon()?;

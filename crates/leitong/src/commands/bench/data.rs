@@ -214,15 +214,29 @@ impl<V: Value> Batch<V> for Data<V> {
 mod tests {
     use super::*;
 
-    /// The rivals' generator is a second implementation: these are its numbers.
+    /// The rivals' generator is a second implementation; its numbers are in bench/rivals/README.md.
     #[test]
     fn the_numbers_of_the_rivals() {
-        for (kind, first, sum) in [(Kind::Uniform, 0, 0), (Kind::Skew, 0, 0), (Kind::Pileup, 0, 0)] {
-            let values: Vec<u64> = made(kind, 10_000);
-            assert_eq!(
-                (values[0], values.iter().fold(0_u64, |sum, &value| sum.wrapping_add(value))),
-                (first, sum)
-            );
+        for (kind, first, query) in [
+            ("uniform", 0x127b_7774_6290_1ad4, 0xf086_4393_2bf9_ad83),
+            ("skew", 0x144c_9569_6b45_6a81, 0x336d_d6dc_b758_0f7c),
+            ("pileup", 0xfb45_2912_299a_5453, 0x9eb6_c22b_b6a9_64ef),
+        ] {
+            let data = Data::<u64>::open(kind, 1_000_000).unwrap();
+            assert_eq!((data.get(0), data.queries(1)[0]), (first, query), "{kind}");
         }
+    }
+
+    #[test]
+    fn streamed_values_are_the_same_however_they_are_read() {
+        let data = Data::<u128>::open("streamed", 1000).unwrap();
+        let mut items = Vec::new();
+        Source::read(&data, 10..1000, &mut items).unwrap();
+        let mut values = [0; 990];
+        Batch::read(&data, 10, &mut values).unwrap();
+        assert!(items.iter().zip(10..).all(|(item, i)| *item == (i, data.get(i as usize))));
+        assert!(items.iter().zip(values).all(|(item, value)| item.1 == value));
+        let near = leitong_index::scan::pairs(&values, 6).count();
+        assert!((60..140).contains(&near), "a tenth are copies: {near} near pairs");
     }
 }

@@ -12,7 +12,7 @@ fn answers(path: &Path, queries: &[u64]) -> Result<Vec<(u32, u32, u32)>, Hamming
     let segment = Segment::<u64>::open(path)?;
     let mut found = Vec::new();
     segment.search(&mut Searcher::new(), queries, 3, |query, ordinal, distance| {
-        found.push((query, ordinal, distance))
+        found.push((query, ordinal, distance));
     })?;
     found.sort_unstable();
     Ok(found)

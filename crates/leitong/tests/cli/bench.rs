@@ -1,0 +1,52 @@
+//! `leitong bench`.
+
+use super::{leitong, leitong_in};
+
+#[test]
+fn hamming_and_join_give_the_promised_figures() {
+    for more in
+        [&["--fresh", "0.1"][..], &["--layout", "cells", "--data", "skew"], &["--bits", "128", "--k", "5"]]
+    {
+        let arguments = ["bench", "hamming", "--n", "20K", "--queries", "1K", "--rounds", "1", "--json"];
+        let run = leitong(&[&arguments[..], more].concat(), "");
+        assert_eq!(run.code, 0, "{}", run.err);
+        let figures = &run.json()[0];
+        for field in ["queries_per_s", "p50_us", "p99_us", "build_s", "bytes_per_item", "peak_bytes"] {
+            assert!(figures[field].as_f64().is_some_and(|figure| figure > 0.0), "{field}: {figures}");
+        }
+        assert_eq!(figures["recall"], 1.0);
+    }
+    let run = leitong(
+        &["bench", "join", "--n", "20K", "--k", "4", "--data", "pileup", "--rounds", "1", "--json"],
+        "",
+    );
+    let figures = &run.json()[0];
+    assert!(figures["wall_s"].as_f64().is_some_and(|seconds| seconds > 0.0), "{figures}");
+    assert!(figures["pairs"].as_u64() > Some(500), "{figures}");
+}
+
+#[test]
+fn a_file_of_fingerprints_and_an_index_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let values: Vec<u8> = (0..5000_u64).flat_map(|i| (i * i * 0x9e37_79b9).to_le_bytes()).collect();
+    std::fs::write(folder.path().join("values"), &values).unwrap();
+    let arguments =
+        ["bench", "hamming", "--data", "values", "--file", "index", "--queries", "500", "--rounds", "1"];
+    let run = leitong_in(folder.path(), &arguments, "");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(
+        run.lines().iter().any(|line| line.starts_with("recall") && line.ends_with("1.0000")),
+        "{}",
+        run.out
+    );
+    assert!(folder.path().join("index").exists());
+
+    std::fs::write(folder.path().join("values"), &values[..7]).unwrap();
+    let run = leitong_in(folder.path(), &arguments, "");
+    assert_eq!(run.code, 3);
+    assert!(run.err.contains("check --bits"), "{}", run.err);
+    let run = leitong(&["bench", "hamming", "--n", "many"], "");
+    assert_eq!(run.code, 2);
+    let run = leitong(&["bench", "hamming", "--n", "1K", "--k", "40"], "");
+    assert!(run.code == 3 && run.err.contains("nearly everything would match"), "{}", run.err);
+}

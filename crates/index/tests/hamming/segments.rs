@@ -23,7 +23,7 @@ fn found<V: Value>(segment: &Segment<V>, level: Level, queries: &[V], k: u32) ->
     let mut all = Vec::new();
     segment
         .search(&mut Searcher::at(level), queries, k, |query, ordinal, distance| {
-            all.push((query, ordinal, distance))
+            all.push((query, ordinal, distance));
         })
         .unwrap();
     all.sort_unstable();

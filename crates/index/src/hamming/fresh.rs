@@ -27,7 +27,7 @@ const CROWDED: usize = 8;
 const NEIGHBOUR_BITS: u32 = 4;
 const LONG: usize = 60;
 /// Queries on their way at the same time.
-const GROUP: usize = 32;
+const GROUP: usize = 16;
 
 /// Eight words: one cache line, as the buffer starts on one.
 type Page = [u64; 8];

@@ -5,17 +5,16 @@
 //! fingerprint out. Readers never wait for a merge.
 
 use super::deleted::Deleted;
+use super::folder::{self, Folder};
 use super::fresh::Fresh;
 use super::manifest::{self, Manifest};
 use super::segment::{Build, Searcher, Segment, Source};
-use super::view::{Body, Match, Merged, Part, Snapshot, live};
+use super::view::{Body, Match, Part, Snapshot, live};
 use super::{HammingError, MOST_ITEMS};
 use crate::Value;
-use std::fs::File;
-use std::io::Write;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 
@@ -25,8 +24,6 @@ const QUERIES_PER_LOCK: usize = 1024;
 const COPIED: usize = 4096;
 /// In a larger mutable part searches take longer than in a segment.
 const MOST_FRESH: u64 = 4_000_000;
-/// A segment is merged with what comes behind it unless it is this many times larger.
-const LARGER: u64 = 3;
 
 /// How an index is kept.
 #[derive(Clone, Debug)]
@@ -82,39 +79,32 @@ pub struct Index<V: Value> {
 }
 
 #[derive(Debug)]
-struct Inner<V> {
-    options: Options,
-    folder: Option<Folder>,
+pub(super) struct Inner<V> {
+    pub(super) options: Options,
+    pub(super) folder: Option<Folder>,
     state: RwLock<State<V>>,
     /// Held while parts are being replaced: one merge at a time.
-    merging: Mutex<()>,
-    signal: Mutex<Signal>,
-    wake: Condvar,
+    pub(super) merging: Mutex<()>,
+    pub(super) signal: Mutex<Signal>,
+    pub(super) wake: Condvar,
     searchers: Mutex<Vec<Searcher>>,
 }
 
 #[derive(Debug)]
-struct Folder {
-    path: PathBuf,
-    next_file: AtomicU64,
-    _lock: File,
-}
-
-#[derive(Debug)]
-struct State<V> {
+pub(super) struct State<V> {
     /// Parts that no longer change, in order of their ordinals.
-    parts: Vec<Part<V>>,
+    pub(super) parts: Vec<Part<V>>,
     fresh: Fresh<V>,
-    fresh_start: u64,
-    deleted: Deleted,
+    pub(super) fresh_start: u64,
+    pub(super) deleted: Deleted,
 }
 
 #[derive(Debug, Default)]
-struct Signal {
-    due: bool,
-    stop: bool,
+pub(super) struct Signal {
+    pub(super) due: bool,
+    pub(super) stop: bool,
     /// What went wrong in the background, for the next caller.
-    failure: Option<HammingError>,
+    pub(super) failure: Option<HammingError>,
 }
 
 impl<V: Value> State<V> {
@@ -123,7 +113,7 @@ impl<V: Value> State<V> {
     }
 
     /// Moves the mutable part to those that no longer change.
-    fn freeze(&mut self, k: u32) -> Result<(), HammingError> {
+    pub(super) fn freeze(&mut self, k: u32) -> Result<(), HammingError> {
         let end = self.next();
         if end > self.fresh_start {
             let fresh = std::mem::replace(&mut self.fresh, Fresh::new(k)?);
@@ -151,7 +141,7 @@ impl<V: Value> Index<V> {
     /// [`Index::flush`] or merge is not in it: [`Stats::next`] says from where on to add again.
     pub fn open(path: &Path, mut options: Options) -> Result<Self, HammingError> {
         std::fs::create_dir_all(path).map_err(|error| HammingError::io(path, error))?;
-        let lock = lock(path)?;
+        let lock = folder::lock(path)?;
         let (manifest, deleted) = Manifest::read(path)?.unwrap_or_else(|| {
             (
                 Manifest { width: V::WIDTH.into(), k: options.build.k.into(), ..Manifest::default() },
@@ -365,11 +355,11 @@ impl<V: Value> State<V> {
 }
 
 impl<V: Value> Inner<V> {
-    fn read(&self) -> RwLockReadGuard<'_, State<V>> {
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, State<V>> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, State<V>> {
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, State<V>> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -377,157 +367,8 @@ impl<V: Value> Inner<V> {
     fn failure(&self) -> Result<(), HammingError> {
         lock_mutex(&self.signal).failure.take().map_or(Ok(()), Err)
     }
-
-    fn merge_when_due(&self) {
-        loop {
-            let mut signal = lock_mutex(&self.signal);
-            while !signal.due && !signal.stop {
-                signal = self.wake.wait(signal).unwrap_or_else(PoisonError::into_inner);
-            }
-            if signal.stop {
-                return;
-            }
-            signal.due = false;
-            drop(signal);
-            if let Err(error) = self.merge(false) {
-                lock_mutex(&self.signal).failure = Some(error);
-            }
-        }
-    }
-
-    /// Freezes the mutable part and merges what is frozen with the segments before it that are not much larger; with
-    /// `all`, with all of them.
-    fn merge(&self, all: bool) -> Result<(), HammingError> {
-        let _merging = lock_mutex(&self.merging);
-        let mut state = self.write();
-        state.freeze(self.options.build.k)?;
-        let parts = state.parts.clone();
-        let deleted = state.deleted.clone();
-        drop(state);
-        let start = if all { 0 } else { first_to_merge(&parts) };
-        if start < parts.len() && !(all && already_merged(&parts, &deleted)) {
-            self.replace(&parts[start..], &deleted)?;
-        }
-        self.write_manifest()
-    }
-
-    /// Puts one segment in the place of consecutive parts.
-    fn replace(&self, parts: &[Part<V>], deleted: &Deleted) -> Result<(), HammingError> {
-        let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return Ok(()) };
-        let ordinals = first.ordinals.start..last.ordinals.end;
-        if ordinals.end - ordinals.start > MOST_ITEMS {
-            return Ok(());
-        }
-        let source = Merged::new(parts, deleted)?;
-        let merged = if source.items() > 0 { Some(self.build(&source)?) } else { None };
-        let mut state = self.write();
-        let from = state.parts.partition_point(|part| part.ordinals.start < ordinals.start);
-        let to = state.parts.partition_point(|part| part.ordinals.end <= ordinals.end);
-        let part =
-            merged.map(|(segment, file)| Part { ordinals, body: Body::Segment(Arc::new(segment)), file });
-        state.parts.splice(from..to, part);
-        Ok(())
-    }
-
-    /// Builds a segment, in a file where there is a folder.
-    fn build(&self, source: &dyn Source<V>) -> Result<(Segment<V>, Option<u64>), HammingError> {
-        match &self.folder {
-            None => Ok((self.options.build.in_memory(&source)?, None)),
-            Some(folder) => {
-                let file = folder.next_file.fetch_add(1, Ordering::Relaxed);
-                let path = manifest::segment_path(&folder.path, file);
-                Ok((self.options.build.to_file(&source, &path)?, Some(file)))
-            }
-        }
-    }
-
-    /// Writes down which segments there are, and removes the files of those that are no more.
-    fn write_manifest(&self) -> Result<(), HammingError> {
-        let Some(folder) = &self.folder else { return Ok(()) };
-        let state = self.read();
-        // What stands behind a frozen part waits for it, so that ordinals are complete up to the end.
-        let in_files = state.parts.iter().map_while(|part| Some((part.ordinals.clone(), part.file?)));
-        let segments: Vec<(Range<u64>, u64)> = in_files.collect();
-        let end = state.parts.get(segments.len()).map_or(state.fresh_start, |part| part.ordinals.start);
-        let kept: Vec<u64> = state.parts.iter().filter_map(|part| part.file).collect();
-        let deleted = state.deleted.clone();
-        drop(state);
-        let manifest = Manifest { width: V::WIDTH.into(), k: self.options.build.k.into(), end, segments };
-        manifest.write(&folder.path, &deleted)?;
-        folder.remove(|file| !kept.contains(&file))
-    }
 }
 
-/// The first of the trailing parts that belong together: all frozen ones, and segments not much larger than what follows.
-fn first_to_merge<V: Value>(parts: &[Part<V>]) -> usize {
-    let mut start = parts.len();
-    let mut items = 0;
-    while let Some(part) = start.checked_sub(1).map(|before| &parts[before]) {
-        let frozen = matches!(part.body, Body::Fresh(_));
-        let any_frozen_before = parts[..start].iter().any(|part| matches!(part.body, Body::Fresh(_)));
-        let similar = items > 0 && part.items() < LARGER * items;
-        if !frozen && !any_frozen_before && !similar {
-            break;
-        }
-        start -= 1;
-        items += part.items();
-    }
-    start
-}
-
-/// Whether a merge of all would change nothing.
-fn already_merged<V: Value>(parts: &[Part<V>], deleted: &Deleted) -> bool {
-    match parts {
-        [] => true,
-        [Part { ordinals, body: Body::Segment(segment), .. }] => {
-            let gone = deleted.iter().filter(|ordinal| ordinals.contains(ordinal)).count() as u64;
-            segment.items() + gone == ordinals.end - ordinals.start
-        }
-        _ => false,
-    }
-}
-
-impl Folder {
-    /// Removes segment files for which `gone` holds.
-    fn remove(&self, gone: impl Fn(u64) -> bool) -> Result<(), HammingError> {
-        let io = |error| HammingError::io(&self.path, error);
-        for entry in std::fs::read_dir(&self.path).map_err(io)? {
-            let path = entry.map_err(io)?.path();
-            let number = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
-            let ours = path.extension().is_some_and(|extension| extension == "segment" || extension == "tmp");
-            if ours && number.is_some_and(&gone) {
-                std::fs::remove_file(&path).map_err(|error| HammingError::io(&path, error))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes what an interrupted merge has left behind.
-    fn remove_strangers(&self, manifest: &Manifest) -> Result<(), HammingError> {
-        self.remove(|file| !manifest.segments.iter().any(|segment| segment.1 == file))
-    }
-}
-
-/// One process at a time may have the index open.
-fn lock(folder: &Path) -> Result<File, HammingError> {
-    let path = folder.join("lock");
-    let io = |error| HammingError::io(&path, error);
-    let mut file =
-        File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(std::fs::TryLockError::WouldBlock) => {
-            let holder = std::fs::read_to_string(&path).unwrap_or_default();
-            let holder = if holder.trim().is_empty() { "unknown".into() } else { holder.trim().to_owned() };
-            return Err(HammingError::InUse { path: folder.to_owned(), holder });
-        }
-        Err(std::fs::TryLockError::Error(error)) => return Err(io(error)),
-    }
-    file.set_len(0).map_err(io)?;
-    writeln!(file, "process {}", std::process::id()).map_err(io)?;
-    Ok(file)
-}
-
-fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(Manifest::read(folder.path()).unwrap().map(|read| read.0), None);
         let manifest = Manifest { width: 64, k: 3, end: 99, segments: vec![(0..70, 1), (70..99, 5)] };
         let mut deleted = Deleted::default();
-        [3, 98, 70_000].map(|ordinal| deleted.insert(ordinal));
+        assert!([3, 98, 70_000].iter().all(|&ordinal| deleted.insert(ordinal)));
         manifest.write(folder.path(), &deleted).unwrap();
         let (read, read_deleted) = Manifest::read(folder.path()).unwrap().unwrap();
         assert_eq!(read, manifest);

@@ -62,7 +62,7 @@ impl Scheme {
             match self.rule {
                 Rule::Ring => {
                     let next = self.blocks[((i + 1) % count) as usize];
-                    // Fewer differences than blocks leave more of them empty: the first k + 1 can be rid of only one by one.
+                    // Holds for any k below the number of blocks, so the tables do not depend on it.
                     Some(Condition {
                         start: block.start,
                         exact: block.width.min(WORD),

@@ -1,0 +1,56 @@
+//! The folder of an index: who holds it, and which files are its own.
+
+use super::HammingError;
+use super::manifest::Manifest;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+
+#[derive(Debug)]
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
+    pub(super) next_file: AtomicU64,
+    pub(super) _lock: File,
+}
+
+impl Folder {
+    /// Removes segment files for which `gone` holds.
+    pub(super) fn remove(&self, gone: impl Fn(u64) -> bool) -> Result<(), HammingError> {
+        let io = |error| HammingError::io(&self.path, error);
+        for entry in std::fs::read_dir(&self.path).map_err(io)? {
+            let path = entry.map_err(io)?.path();
+            let number = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
+            let ours = path.extension().is_some_and(|extension| extension == "segment" || extension == "tmp");
+            if ours && number.is_some_and(&gone) {
+                std::fs::remove_file(&path).map_err(|error| HammingError::io(&path, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what an interrupted merge has left behind.
+    pub(super) fn remove_strangers(&self, manifest: &Manifest) -> Result<(), HammingError> {
+        self.remove(|file| !manifest.segments.iter().any(|segment| segment.1 == file))
+    }
+}
+
+/// One process at a time may have the index open.
+pub(super) fn lock(folder: &Path) -> Result<File, HammingError> {
+    let path = folder.join("lock");
+    let io = |error| HammingError::io(&path, error);
+    let mut file =
+        File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(std::fs::TryLockError::WouldBlock) => {
+            let holder = std::fs::read_to_string(&path).unwrap_or_default();
+            let holder = if holder.trim().is_empty() { "unknown".into() } else { holder.trim().to_owned() };
+            return Err(HammingError::InUse { path: folder.to_owned(), holder });
+        }
+        Err(std::fs::TryLockError::Error(error)) => return Err(io(error)),
+    }
+    file.set_len(0).map_err(io)?;
+    writeln!(file, "process {}", std::process::id()).map_err(io)?;
+    Ok(file)
+}

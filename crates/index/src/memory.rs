@@ -220,6 +220,11 @@ impl<T: Pod> Section<T> {
         Some(Self { storage, offset, len, kind: PhantomData })
     }
 
+    /// How many items.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
     /// For reading many items: the way back to the bytes is walked once.
     #[inline]
     pub(crate) fn view(&self) -> View<'_, T> {

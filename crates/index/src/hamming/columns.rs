@@ -96,7 +96,7 @@ impl<V: Value> Columns<V> {
     /// From the sections of a segment; `bits` are the layout's parameters.
     pub(crate) fn open(sections: Sections, bits: &[u64], k: u32) -> Result<Self, HammingError> {
         let scheme = scheme(V::WIDTH, k);
-        if bits.len() != scheme.blocks.len() {
+        if bits.len() != scheme.blocks.len() || bits.iter().any(|&bits| bits > 32) {
             return Err(sections.refused("its tables do not fit its width"));
         }
         let tables = (0..).zip(bits).map(|(table, &bits)| {
@@ -109,6 +109,9 @@ impl<V: Value> Columns<V> {
         });
         let tables = tables.collect::<Result<Vec<_>, HammingError>>()?;
         let (values, twins): (_, Section<u32>) = (sections.get(Part::Values)?, sections.get(Part::Twins)?);
+        if !tables.iter().all(Table::fits) {
+            return Err(sections.refused("the lengths of its sections do not fit each other"));
+        }
         twins.view().expect_all();
         sections.sound()?;
         Ok(Self { sections, scheme, values, twins, tables })
@@ -172,6 +175,11 @@ struct TableView<'a> {
 }
 
 impl Table {
+    /// Whether the sections have the lengths they need.
+    fn fits(&self) -> bool {
+        self.directory.len() == (1 << self.directory_bits) + 1 && self.near.len() == self.rows.len() + PADDING
+    }
+
     fn view(&self) -> TableView<'_> {
         TableView {
             bits: self.directory_bits,

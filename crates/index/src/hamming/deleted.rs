@@ -45,6 +45,19 @@ impl Deleted {
         true
     }
 
+    /// Those below `end` only.
+    pub(crate) fn below(&self, end: u64) -> Self {
+        let mut below = self.clone();
+        for ordinal in self.iter_from(end) {
+            let (chunk, word, bit) = place(ordinal);
+            if let Some(chunk) = &mut below.chunks[chunk] {
+                Arc::make_mut(chunk)[word] &= !(1 << bit);
+                below.count -= 1;
+            }
+        }
+        below
+    }
+
     /// Appends the number of chunks and each with its place.
     pub(crate) fn append_to(&self, words: &mut Vec<u64>) {
         let chunks =
@@ -66,7 +79,7 @@ impl Deleted {
         let mut deleted = Self::default();
         for chunk in chunks {
             let (&place, words) = chunk.split_first()?;
-            // Chunks ascend, and ordinals have fewer than 2^48 of them.
+            // Chunks ascend, and nobody has given 2^48 ordinals yet.
             if place < deleted.chunks.len() as u64 || place >> 32 != 0 {
                 return None;
             }
@@ -79,12 +92,21 @@ impl Deleted {
 
     /// The ordinals, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
-        self.chunks.iter().zip(0_u64..).filter_map(|(chunk, i)| Some((chunk.as_ref()?, i))).flat_map(
-            |(chunk, i)| {
-                let set = move |bit: &u64| chunk[(bit / 64) as usize] >> (bit % 64) & 1 == 1;
-                (0..CHUNK_BITS).filter(set).map(move |bit| i * CHUNK_BITS + bit)
-            },
-        )
+        self.iter_from(0)
+    }
+
+    /// The ordinals from `start` on, ascending.
+    fn iter_from(&self, start: u64) -> impl Iterator<Item = u64> + '_ {
+        let chunks = self.chunks.iter().zip(0_u64..).skip((start / CHUNK_BITS) as usize);
+        let bits = |(chunk, i): (&'_ Arc<[u64; CHUNK_WORDS]>, u64)| {
+            let chunk = Arc::clone(chunk);
+            let set = move |bit: &u64| chunk[(bit / 64) as usize] >> (bit % 64) & 1 == 1;
+            (0..CHUNK_BITS).filter(set).map(move |bit| i * CHUNK_BITS + bit)
+        };
+        chunks
+            .filter_map(|(chunk, i)| Some((chunk.as_ref()?, i)))
+            .flat_map(bits)
+            .skip_while(move |&ordinal| ordinal < start)
     }
 }
 
@@ -102,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn equals_a_set(ordinals in prop::collection::vec(prop_oneof![0..300_u64, 0..300_000_u64], 0..100)) {
+        fn equals_a_set(ordinals in prop::collection::vec(prop_oneof![0..300_u64, 0..300_000_u64], 0..100), end in 0..300_000_u64) {
             let (mut deleted, mut set) = (Deleted::default(), BTreeSet::new());
             for &ordinal in &ordinals {
                 let before = deleted.clone();
@@ -111,6 +133,9 @@ mod tests {
                 prop_assert_eq!(before.iter().count() as u64, before.count());
             }
             prop_assert_eq!(deleted.count(), set.len() as u64);
+            let below = deleted.below(end);
+            prop_assert_eq!(below.iter().collect::<Vec<_>>(), set.iter().copied().filter(|&o| o < end).collect::<Vec<_>>());
+            prop_assert_eq!(below.count(), below.iter().count() as u64);
             prop_assert_eq!(deleted.iter().collect::<Vec<_>>(), set.into_iter().collect::<Vec<_>>());
         }
     }

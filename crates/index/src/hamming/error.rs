@@ -75,8 +75,30 @@ pub enum HammingError {
         /// The distance.
         k: u32,
     },
+    /// A segment that is sound but not the one the index was written with.
+    #[error("{}: it is not the file this index was written with: restore the whole folder, or build the index again", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A source gave an ordinal it does not have.
+    #[error(
+        "the source of a batch of {items} gave the ordinal {ordinal}: ordinals are the numbers below {items}, each once"
+    )]
+    Ordinal {
+        /// What it gave.
+        ordinal: u32,
+        /// How many items it has.
+        items: u64,
+    },
+    /// A merge ended in a way it never should.
+    #[error("merging the index failed: {what}; please report this, and build the index again")]
+    Merge {
+        /// What is known.
+        what: String,
+    },
     /// Another process has the index open for writing.
-    #[error("{}: the index is in use by another process ({holder}): stop it, or open the index for reading", path.display())]
+    #[error("{}: the index is in use by another process ({holder}): stop it first", path.display())]
     InUse {
         /// The folder.
         path: PathBuf,

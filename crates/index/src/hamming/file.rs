@@ -79,7 +79,16 @@ pub(crate) struct Output {
 
 enum Target {
     Memory,
-    File { file: File, temporary: PathBuf, path: PathBuf, shift: u32, end: u64, syncer: Syncer },
+    File { file: File, temporary: Temporary, path: PathBuf, shift: u32, end: u64, syncer: Syncer },
+}
+
+/// A file that is not complete yet: removed if it never is.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 struct Growing {
@@ -103,11 +112,14 @@ enum Place {
 #[derive(Debug)]
 pub(crate) struct Sections {
     pub(crate) parameters: Vec<u64>,
-    list: Vec<(Part2, Storage, usize, usize)>,
+    list: Vec<(PartWords, Storage, usize, usize)>,
     file: Option<(Arc<MappedFile>, PathBuf)>,
+    /// The checksum of the foot; 0 in memory.
+    pub(crate) identity: u64,
 }
 
-type Part2 = [u64; 2];
+/// A [`Part`] as it is written.
+type PartWords = [u64; 2];
 
 impl Output {
     /// Sections stay in memory.
@@ -118,15 +130,17 @@ impl Output {
     /// Sections go to a file, which gets its name when it is complete. `expected` bytes decide the chunk size.
     pub(crate) fn file(path: &Path, expected: u64) -> Result<Self, HammingError> {
         let shift = if expected < 16 << 20 { 12 } else { 16 };
-        let temporary = path.with_extension("tmp");
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(".tmp");
+        let temporary = Temporary(temporary.into());
         let file = File::options()
             .read(true)
             .write(true)
             .create(true)
             .truncate(true)
-            .open(&temporary)
-            .map_err(|error| HammingError::io(&temporary, error))?;
-        let syncer = Syncer::new(&file).map_err(|error| HammingError::io(&temporary, error))?;
+            .open(&temporary.0)
+            .map_err(|error| HammingError::io(&temporary.0, error))?;
+        let syncer = Syncer::new(&file).map_err(|error| HammingError::io(&temporary.0, error))?;
         let target = Target::File { file, temporary, path: path.to_owned(), shift, end: 1 << shift, syncer };
         Ok(Self { target, sections: Vec::new() })
     }
@@ -183,7 +197,7 @@ impl Output {
                 let whole = all >> *shift << *shift;
                 let place = *offset + ((sums.len() as u64) << *shift);
                 let added = write_chunks(file, place, &pieces, whole, 1 << *shift);
-                sums.extend(added.map_err(|error| HammingError::io(temporary, error))?);
+                sums.extend(added.map_err(|error| HammingError::io(&temporary.0, error))?);
                 syncer.note(whole);
                 let mut rest = vec![0; all - whole];
                 gather(&pieces, whole, &mut rest);
@@ -215,14 +229,14 @@ impl Output {
                     }
                     Place::File { .. } => None,
                 });
-                Ok(Sections { parameters, list: list.collect(), file: None })
+                Ok(Sections { parameters, list: list.collect(), file: None, identity: 0 })
             }
             Target::File { mut file, temporary, path, shift, end, syncer } => {
                 finish_file(&mut file, self.sections, parameters, shift, end)
                     .and_then(|()| syncer.finish())
                     .and_then(|()| file.sync_all())
-                    .and_then(|()| std::fs::rename(&temporary, &path))
-                    .map_err(|error| HammingError::io(&temporary, error))?;
+                    .and_then(|()| std::fs::rename(&temporary.0, &path))
+                    .map_err(|error| HammingError::io(&temporary.0, error))?;
                 open(&path)
             }
         }
@@ -362,10 +376,15 @@ pub(crate) fn open(path: &Path) -> Result<Sections, HammingError> {
     if whole != length {
         return Err(refuse(format!("it has {length} bytes instead of {whole}: it was cut off or added to")));
     }
+    if end.checked_add(foot_length) != Some(length) {
+        return Err(refuse("its head is damaged".into()));
+    }
     let mut foot = vec![0; foot_length as usize];
     file.read_exact_at(&mut foot, end).map_err(io)?;
+    let foot = read_words(&foot);
     let (parameters, sections, sums) =
-        read_foot(&read_words(&foot)).ok_or_else(|| refuse("its foot is damaged".into()))?;
+        read_foot(&foot).ok_or_else(|| refuse("its foot is damaged".into()))?;
+    let identity = foot.last().copied().unwrap_or_default();
 
     let map = MappedFile::map(&file).map_err(io)?;
     let mapped = Arc::new(MappedFile::new(map, shift as u32, sums));
@@ -373,7 +392,7 @@ pub(crate) fn open(path: &Path) -> Result<Sections, HammingError> {
         .chunks_exact(SECTION_WORDS)
         .map(|s| ([s[0], s[1]], Storage::File(Arc::clone(&mapped)), s[2] as usize, s[3] as usize))
         .collect();
-    Ok(Sections { parameters, list, file: Some((mapped, path.to_owned())) })
+    Ok(Sections { parameters, list, file: Some((mapped, path.to_owned())), identity })
 }
 
 fn read_words(bytes: &[u8]) -> Vec<u64> {

@@ -20,9 +20,7 @@ impl Folder {
         let io = |error| HammingError::io(&self.path, error);
         for entry in std::fs::read_dir(&self.path).map_err(io)? {
             let path = entry.map_err(io)?.path();
-            let number = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
-            let ours = path.extension().is_some_and(|extension| extension == "segment" || extension == "tmp");
-            if ours && number.is_some_and(&gone) {
+            if segment_number(&path).is_some_and(&gone) {
                 std::fs::remove_file(&path).map_err(|error| HammingError::io(&path, error))?;
             }
         }
@@ -31,8 +29,29 @@ impl Folder {
 
     /// Removes what an interrupted merge has left behind.
     pub(super) fn remove_strangers(&self, manifest: &Manifest) -> Result<(), HammingError> {
-        self.remove(|file| !manifest.segments.iter().any(|segment| segment.1 == file))
+        self.remove(|file| !manifest.segments.iter().any(|segment| segment.file == file))
     }
+}
+
+/// The number of a segment's file, complete or not; `None` for other files, which are left alone.
+fn segment_number(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.to_str()?;
+    let digits = name.strip_suffix(".tmp").unwrap_or(name).strip_suffix(".segment")?;
+    (digits.len() >= 8).then(|| digits.parse().ok())?
+}
+
+/// Without a manifest there must be no segments: they would be somebody's whole index.
+pub(super) fn refuse_segments(folder: &Path) -> Result<(), HammingError> {
+    let io = |error| HammingError::io(folder, error);
+    for entry in std::fs::read_dir(folder).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        if segment_number(&path).is_some() {
+            let reason =
+                "it is a segment, but the folder has no manifest: restore it, or choose an empty folder";
+            return Err(HammingError::Refused { path, reason: reason.into() });
+        }
+    }
+    Ok(())
 }
 
 /// One process at a time may have the index open.

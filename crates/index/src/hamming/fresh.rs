@@ -148,20 +148,22 @@ impl<V: Value> Fresh<V> {
         Ok(())
     }
 
-    /// The row that represents a value.
+    /// The row that represents a value. Every table has it, so all are walked in step until one ends: values with a common
+    /// beginning crowd one table, not all.
     fn row_of(&self, value: V) -> Option<u32> {
-        let table = &self.tables[0];
-        let near = value.window(table.start + table.bits, NEAR) as u16;
-        let mut page = Some(table.bucket(value));
-        while let Some(number) = page {
-            let (entries, next) = read(&table.pages[number as usize]);
-            page = next;
-            let mut rows = entries.filter(|entry| entry.0 == near).map(|entry| entry.1);
-            if let Some(row) = rows.find(|&row| self.values[row as usize] == value) {
-                return Some(row);
+        let mut places: Vec<(&Table, u32)> =
+            self.tables.iter().map(|table| (table, table.bucket(value))).collect();
+        loop {
+            for (table, page) in &mut places {
+                let near = value.window(table.start + table.bits, NEAR) as u16;
+                let (entries, next) = read(&table.pages[*page as usize]);
+                let mut rows = entries.filter(|entry| entry.0 == near).map(|entry| entry.1);
+                if let Some(row) = rows.find(|&row| self.values[row as usize] == value) {
+                    return Some(row);
+                }
+                *page = next?;
             }
         }
-        None
     }
 
     /// Finds everything within `k` bits of each query; ordinals are rows.

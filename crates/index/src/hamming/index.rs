@@ -7,9 +7,10 @@
 use super::deleted::Deleted;
 use super::folder::{self, Folder};
 use super::fresh::Fresh;
-use super::manifest::{self, Manifest};
+use super::manifest::{self, Listed, Manifest};
+use super::plan;
 use super::segment::{Build, Searcher, Segment, Source};
-use super::view::{Body, Match, Part, Snapshot, live};
+use super::view::{Body, Match, Numbered, Part, Snapshot, live};
 use super::{HammingError, MOST_ITEMS};
 use crate::Value;
 use std::ops::Range;
@@ -112,6 +113,12 @@ impl<V: Value> State<V> {
         self.fresh_start + self.fresh.values().len() as u64
     }
 
+    /// The first ordinal that is in no segment yet.
+    pub(super) fn segmented(&self) -> u64 {
+        let frozen = self.parts.iter().find(|part| matches!(part.body, Body::Fresh(_)));
+        frozen.map_or(self.fresh_start, |part| part.ordinals.start)
+    }
+
     /// Moves the mutable part to those that no longer change.
     pub(super) fn freeze(&mut self, k: u32) -> Result<(), HammingError> {
         let end = self.next();
@@ -128,6 +135,7 @@ impl<V: Value> State<V> {
 impl<V: Value> Index<V> {
     /// An empty index that lives in memory only.
     pub fn in_memory(options: Options) -> Result<Self, HammingError> {
+        plan::choose::<V>(1, &options.build)?;
         let state = State {
             parts: Vec::new(),
             fresh: Fresh::new(options.build.k)?,
@@ -142,12 +150,16 @@ impl<V: Value> Index<V> {
     pub fn open(path: &Path, mut options: Options) -> Result<Self, HammingError> {
         std::fs::create_dir_all(path).map_err(|error| HammingError::io(path, error))?;
         let lock = folder::lock(path)?;
-        let (manifest, deleted) = Manifest::read(path)?.unwrap_or_else(|| {
-            (
-                Manifest { width: V::WIDTH.into(), k: options.build.k.into(), ..Manifest::default() },
-                Deleted::default(),
-            )
-        });
+        let (manifest, deleted) = match Manifest::read(path)? {
+            Some(read) => read,
+            None => {
+                folder::refuse_segments(path)?;
+                let new =
+                    Manifest { width: V::WIDTH.into(), k: options.build.k.into(), ..Manifest::default() };
+                new.write(path, &Deleted::default())?;
+                (new, Deleted::default())
+            }
+        };
         if manifest.width != u64::from(V::WIDTH) {
             return Err(HammingError::Width {
                 path: path.to_owned(),
@@ -159,9 +171,15 @@ impl<V: Value> Index<V> {
             return Err(HammingError::TooFar { asked: options.build.k, built: manifest.k as u32 });
         }
         options.build.k = manifest.k as u32;
-        let part = |(ordinals, file): &(Range<u64>, u64)| {
-            let segment = Segment::open(&manifest::segment_path(path, *file))?;
-            Ok(Part { ordinals: ordinals.clone(), body: Body::Segment(Arc::new(segment)), file: Some(*file) })
+        plan::choose::<V>(1, &options.build)?;
+        let part = |listed: &Listed| {
+            let file = manifest::segment_path(path, listed.file);
+            let segment = Segment::open(&file)?;
+            if segment.identity() != listed.identity {
+                return Err(HammingError::Foreign { path: file });
+            }
+            let body = Body::Segment(Arc::new(segment));
+            Ok(Part { ordinals: listed.ordinals.clone(), body, file: Some(listed.file) })
         };
         let parts = manifest.segments.iter().map(part).collect::<Result<Vec<_>, HammingError>>()?;
         let next_file = AtomicU64::new(parts.iter().filter_map(|part| part.file).max().unwrap_or(0) + 1);
@@ -195,7 +213,9 @@ impl<V: Value> Index<V> {
         self.insert_many(&[value]).map(|ordinals| ordinals.start)
     }
 
-    /// Adds fingerprints; their ordinals are consecutive.
+    /// Adds fingerprints; their ordinals are consecutive. After an error ([`HammingError::Memory`]) some may have been
+    /// added: [`Stats::next`] tells. A merge that failed in the background is reported by the next call that adds or
+    /// deletes, which then has done nothing.
     pub fn insert_many(&self, values: &[V]) -> Result<Range<u64>, HammingError> {
         self.inner.failure()?;
         let mut state = self.inner.write();
@@ -208,15 +228,16 @@ impl<V: Value> Index<V> {
         }
         let end = state.next();
         let most = (self.inner.options.fresh as u64).max((state.fresh_start / 10).min(MOST_FRESH));
-        let due = state.fresh.values().len() as u64 >= most;
+        let due = end - state.segmented() >= most;
         drop(state);
         if due {
-            self.merge_soon()?;
+            self.merge_soon();
         }
         Ok(start..end)
     }
 
-    /// Adds a whole batch as a segment of its own; its ordinals are those of the source, moved behind all others.
+    /// Adds a whole batch as a segment of its own. The source's ordinals are the numbers below its number of items, each
+    /// once; here they are moved behind all others.
     pub fn insert_batch(&self, source: &(impl Source<V> + ?Sized)) -> Result<Range<u64>, HammingError> {
         // What is in the mutable part now need not be merged with the batch later.
         self.flush()?;
@@ -224,8 +245,8 @@ impl<V: Value> Index<V> {
             let next = self.inner.read().next();
             return Ok(next..next);
         }
-        let _merging = lock_mutex(&self.inner.merging);
-        let (segment, file) = self.inner.build(&source)?;
+        let merging = lock_mutex(&self.inner.merging);
+        let (segment, file) = self.inner.build(&Numbered(&source))?;
         let mut state = self.inner.write();
         state.freeze(self.inner.options.build.k)?;
         let ordinals = state.fresh_start..state.fresh_start + source.items();
@@ -234,6 +255,8 @@ impl<V: Value> Index<V> {
         state.fresh_start = ordinals.end;
         drop(state);
         self.inner.write_manifest()?;
+        drop(merging);
+        self.merge_soon();
         Ok(ordinals)
     }
 
@@ -253,7 +276,8 @@ impl<V: Value> Index<V> {
     }
 
     /// Finds everything within `k` bits of each query, each once, in no certain order. Changes made meanwhile may show for
-    /// some queries and not for others; a [`Index::snapshot`] is the same for all.
+    /// some queries and not for others; a [`Index::snapshot`] is the same for all. `found` is called while the index is
+    /// locked for reading, so it must not use the index itself: collect, or search a snapshot.
     pub fn search(&self, queries: &[V], k: u32, mut found: impl FnMut(Match)) -> Result<(), HammingError> {
         if k > self.inner.options.build.k {
             return Err(HammingError::TooFar { asked: k, built: self.inner.options.build.k });
@@ -298,13 +322,24 @@ impl<V: Value> Index<V> {
         self.inner.merge(true)
     }
 
-    fn merge_soon(&self) -> Result<(), HammingError> {
-        if self.merger.is_none() {
-            return self.inner.merge(false);
+    /// Merges what is due: in the background where there is a thread for it. What was added before stays added whatever
+    /// becomes of the merge, so a failure waits for the next call.
+    fn merge_soon(&self) {
+        if self.merger.as_ref().is_some_and(|merger| !merger.is_finished()) {
+            lock_mutex(&self.inner.signal).due = true;
+            self.inner.wake.notify_one();
+        } else {
+            self.inner.merge_and_note();
         }
-        lock_mutex(&self.inner.signal).due = true;
-        self.inner.wake.notify_one();
-        Ok(())
+    }
+
+    /// Reads every segment once and compares all checksums.
+    pub fn verify(&self) -> Result<(), HammingError> {
+        let parts = self.inner.read().parts.clone();
+        parts.iter().try_for_each(|part| match &part.body {
+            Body::Segment(segment) => segment.verify(),
+            Body::Fresh(_) => Ok(()),
+        })
     }
 
     /// What the index consists of.

@@ -1,7 +1,7 @@
 //! The list of an index's segments: the one file that says what belongs to it.
 //!
 //! ```text
-//! magic · version · width · k · end · number of segments · { first ordinal, end, file number } ×
+//! magic · version · width · k · end · number of segments · { first ordinal, end, file number, its checksum } ×
 //! number of chunks · { chunk, 1024 words of the deleted bitmap } × · checksum
 //! ```
 //! All little-endian words of 64 bits. It is replaced as a whole, by renaming, so it is either the old or the new one.
@@ -24,7 +24,16 @@ pub(crate) struct Manifest {
     pub(crate) k: u64,
     /// The first ordinal that is in no segment yet.
     pub(crate) end: u64,
-    pub(crate) segments: Vec<(Range<u64>, u64)>,
+    pub(crate) segments: Vec<Listed>,
+}
+
+/// A segment as the manifest knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub(crate) ordinals: Range<u64>,
+    pub(crate) file: u64,
+    /// The checksum of its foot, and so of everything in it: another index's file is not taken for it.
+    pub(crate) identity: u64,
 }
 
 pub(crate) fn path(folder: &Path) -> PathBuf {
@@ -40,10 +49,11 @@ impl Manifest {
     pub(crate) fn write(&self, folder: &Path, deleted: &Deleted) -> Result<(), HammingError> {
         let mut words =
             vec![MAGIC[0], MAGIC[1], VERSION, self.width, self.k, self.end, self.segments.len() as u64];
-        for (ordinals, file) in &self.segments {
-            words.extend([ordinals.start, ordinals.end, *file]);
+        for listed in &self.segments {
+            words.extend([listed.ordinals.start, listed.ordinals.end, listed.file, listed.identity]);
         }
-        deleted.append_to(&mut words);
+        // What lies behind the end will be given again, to something else.
+        deleted.below(self.end).append_to(&mut words);
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         bytes.extend(xxh3_64(&bytes).to_le_bytes());
         let (temporary, path) = (folder.join("manifest.tmp"), path(folder));
@@ -85,9 +95,10 @@ impl Manifest {
 
     fn parse(words: &[u64]) -> Option<(Self, Deleted)> {
         let (&[width, k, end, count], rest) = words.split_first_chunk()?;
-        let (segments, rest) = rest.split_at_checked((count as usize).checked_mul(3)?)?;
-        let (segments, _) = segments.as_chunks::<3>();
-        let segments = segments.iter().map(|&[from, to, file]| (from..to, file)).collect();
+        let (segments, rest) = rest.split_at_checked((count as usize).checked_mul(4)?)?;
+        let (segments, _) = segments.as_chunks::<4>();
+        let listed = |&[from, to, file, identity]: &[u64; 4]| Listed { ordinals: from..to, file, identity };
+        let segments = segments.iter().map(listed).collect();
         Some((Self { width, k, end, segments }, Deleted::parse(rest)?))
     }
 }
@@ -100,13 +111,15 @@ mod tests {
     fn reads_back_what_it_wrote_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(Manifest::read(folder.path()).unwrap().map(|read| read.0), None);
-        let manifest = Manifest { width: 64, k: 3, end: 99, segments: vec![(0..70, 1), (70..99, 5)] };
+        let listed = |ordinals, file| Listed { ordinals, file, identity: 77 + file };
+        let manifest =
+            Manifest { width: 64, k: 3, end: 99, segments: vec![listed(0..70, 1), listed(70..99, 5)] };
         let mut deleted = Deleted::default();
         assert!([3, 98, 70_000].iter().all(|&ordinal| deleted.insert(ordinal)));
         manifest.write(folder.path(), &deleted).unwrap();
         let (read, read_deleted) = Manifest::read(folder.path()).unwrap().unwrap();
         assert_eq!(read, manifest);
-        assert_eq!(read_deleted.iter().collect::<Vec<_>>(), [3, 98, 70_000]);
+        assert_eq!(read_deleted.iter().collect::<Vec<_>>(), [3, 98], "70,000 lies behind the end");
 
         let bytes = std::fs::read(path(folder.path())).unwrap();
         for damage in 0..bytes.len() {

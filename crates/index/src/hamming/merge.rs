@@ -2,12 +2,11 @@
 
 use super::deleted::Deleted;
 use super::index::{Inner, lock_mutex};
-use super::manifest::{self, Manifest};
+use super::manifest::{self, Listed, Manifest};
 use super::segment::{Segment, Source};
 use super::view::{Body, Merged, Part};
 use super::{HammingError, MOST_ITEMS};
 use crate::Value;
-use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -26,9 +25,17 @@ impl<V: Value> Inner<V> {
             }
             signal.due = false;
             drop(signal);
-            if let Err(error) = self.merge(false) {
-                lock_mutex(&self.signal).failure = Some(error);
-            }
+            self.merge_and_note();
+        }
+    }
+
+    /// Merges what is due; what goes wrong is kept for the next caller.
+    pub(super) fn merge_and_note(&self) {
+        let merge = std::panic::AssertUnwindSafe(|| self.merge(false));
+        let outcome = std::panic::catch_unwind(merge)
+            .unwrap_or_else(|_| Err(HammingError::Merge { what: "it panicked".into() }));
+        if let Err(error) = outcome {
+            lock_mutex(&self.signal).failure = Some(error);
         }
     }
 
@@ -64,15 +71,22 @@ impl<V: Value> Inner<V> {
     }
 
     /// Builds a segment, in a file where there is a folder.
+    ///
+    /// On threads of its own: `merging` is held meanwhile, and a worker of the caller's pool that waits here for its
+    /// share of the work could pick up another call that wants the lock.
     pub(super) fn build(&self, source: &dyn Source<V>) -> Result<(Segment<V>, Option<u64>), HammingError> {
-        match &self.folder {
+        let build = || match &self.folder {
             None => Ok((self.options.build.in_memory(&source)?, None)),
             Some(folder) => {
                 let file = folder.next_file.fetch_add(1, Ordering::Relaxed);
                 let path = manifest::segment_path(&folder.path, file);
                 Ok((self.options.build.to_file(&source, &path)?, Some(file)))
             }
-        }
+        };
+        let failed = |what: String| HammingError::Merge { what };
+        let pool = rayon::ThreadPoolBuilder::new().build().map_err(|error| failed(error.to_string()))?;
+        let outcome = std::thread::scope(|scope| scope.spawn(|| pool.install(build)).join());
+        outcome.unwrap_or_else(|_| Err(failed("building a segment panicked".into())))
     }
 
     /// Writes down which segments there are, and removes the files of those that are no more.
@@ -80,9 +94,8 @@ impl<V: Value> Inner<V> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let state = self.read();
         // What stands behind a frozen part waits for it, so that ordinals are complete up to the end.
-        let in_files = state.parts.iter().map_while(|part| Some((part.ordinals.clone(), part.file?)));
-        let segments: Vec<(Range<u64>, u64)> = in_files.collect();
-        let end = state.parts.get(segments.len()).map_or(state.fresh_start, |part| part.ordinals.start);
+        let segments: Vec<Listed> = state.parts.iter().map_while(listed).collect();
+        let end = state.segmented();
         let kept: Vec<u64> = state.parts.iter().filter_map(|part| part.file).collect();
         let deleted = state.deleted.clone();
         drop(state);
@@ -92,24 +105,29 @@ impl<V: Value> Inner<V> {
     }
 }
 
+/// A part as the manifest lists it; `None` if it is in no file.
+fn listed<V: Value>(part: &Part<V>) -> Option<Listed> {
+    let Body::Segment(segment) = &part.body else { return None };
+    Some(Listed { ordinals: part.ordinals.clone(), file: part.file?, identity: segment.identity() })
+}
+
 /// The first of the trailing parts that belong together: all frozen ones, and segments not much larger than what
-/// follows; with `all`, all parts. Never more than a segment can number.
+/// follows; with `all`, all parts. Never more than a segment can number, and nothing if it would be a lone segment.
 fn first_to_merge<V: Value>(parts: &[Part<V>], all: bool) -> usize {
-    let end = parts.last().map_or(0, |part| part.ordinals.end);
-    let oldest_frozen =
-        parts.iter().position(|part| matches!(part.body, Body::Fresh(_))).unwrap_or(parts.len());
-    let mut start = parts.len();
-    let mut items = 0;
-    while let Some(part) = start.checked_sub(1).map(|before| &parts[before]) {
-        let similar = items > 0 && part.items() < LARGER * items;
-        let belongs = all || start > oldest_frozen || similar;
-        if !belongs || end - part.ordinals.start > MOST_ITEMS {
+    let Some((last, before)) = parts.split_last() else { return 0 };
+    let is_frozen = |part: &Part<V>| matches!(part.body, Body::Fresh(_));
+    let oldest_frozen = parts.iter().position(is_frozen).unwrap_or(parts.len());
+    let (mut start, mut items) = (before.len(), last.items());
+    for part in before.iter().rev() {
+        let belongs = all || start > oldest_frozen || part.items() < LARGER * items;
+        if !belongs || last.ordinals.end - part.ordinals.start > MOST_ITEMS {
             break;
         }
         start -= 1;
         items += part.items();
     }
-    start
+    let lone_segment = start == before.len() && !is_frozen(last) && !all;
+    if lone_segment { parts.len() } else { start }
 }
 
 /// Whether a merge of all would change nothing.

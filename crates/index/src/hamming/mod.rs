@@ -25,8 +25,9 @@ pub use view::{Match, Snapshot};
 /// Set in a row or an ordinal whose value occurs more than once.
 const TWIN: u32 = 1 << 31;
 
-/// How many fingerprints one segment can hold: ordinals have 31 bits in it.
-pub const MOST_ITEMS: u64 = 1 << 31;
+/// How many fingerprints one segment can hold: the places in its list of equal ones, up to one and a half for each, have
+/// 31 bits.
+pub const MOST_ITEMS: u64 = (1 << 31) / 3 * 2;
 
 /// A stored fingerprint within reach of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -61,7 +61,9 @@ pub(crate) fn choose<V: Value>(items: u64, build: &Build) -> Result<Choice, Hamm
     }
     let mut choices = Vec::new();
     let wanted = |layout| build.layout.is_none_or(|forced| forced == layout);
-    if wanted(Layout::Columns) {
+    // Building columns takes all values and their order at once.
+    let fits = items.saturating_mul(4 * size_of::<V>() as u64 + 32) <= build.memory;
+    if wanted(Layout::Columns) && (fits || build.layout.is_some()) {
         choices.push(Choice::Columns { k });
     }
     if wanted(Layout::Ring) && (k + 1) * 4 <= V::WIDTH {
@@ -75,8 +77,12 @@ pub(crate) fn choose<V: Value>(items: u64, build: &Build) -> Result<Choice, Hamm
     }
     let limit = build.bytes_per_item.unwrap_or(f64::INFINITY);
     let bytes = |choice: &Choice| choice.bytes_per_item::<V>(items);
+    let cost = |choice: &Choice| choice.cost::<V>(items, k);
+    // A choice that saves its bytes by visiting millions of cells is none.
+    let least = choices.iter().map(cost).fold(f64::INFINITY, f64::min);
+    choices.retain(|choice| cost(choice) <= 100.0 * least);
     let within = choices.iter().filter(|choice| bytes(choice) <= limit);
-    let cheapest = within.min_by(|a, b| a.cost::<V>(items, k).total_cmp(&b.cost::<V>(items, k)));
+    let cheapest = within.min_by(|a, b| cost(a).total_cmp(&cost(b)));
     let chosen = cheapest.or_else(|| choices.iter().min_by(|a, b| bytes(a).total_cmp(&bytes(b))));
     chosen.cloned().ok_or(HammingError::Senseless { width: V::WIDTH, k })
 }

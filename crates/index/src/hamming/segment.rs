@@ -22,7 +22,8 @@ pub trait Source<V>: Sync {
         self.rows() as u64
     }
 
-    /// Appends ordinals and values of the pieces in `range`, always the same ones for the same range.
+    /// Appends ordinals and values of the pieces in `range`, always the same ones for the same range. An ordinal occurs
+    /// once and is below [`MOST_ITEMS`].
     fn read(&self, range: Range<usize>, items: &mut Vec<(u32, V)>) -> Result<(), HammingError>;
 }
 
@@ -83,6 +84,7 @@ impl Build {
         source: &(impl Source<V> + ?Sized),
         path: &Path,
     ) -> Result<Segment<V>, HammingError> {
+        check_number(source.items())?;
         let expected = plan::choose::<V>(source.items(), self)?.bytes_per_item::<V>(source.items())
             * source.items() as f64;
         self.write(&source, Output::file(path, expected as u64)?)
@@ -94,9 +96,7 @@ impl Build {
         mut output: Output,
     ) -> Result<Segment<V>, HammingError> {
         let items = source.items();
-        if items > MOST_ITEMS {
-            return Err(HammingError::TooMany { items });
-        }
+        check_number(items)?;
         let choice = plan::choose::<V>(items, self)?;
         let mut parameters = vec![choice.number(), u64::from(V::WIDTH), u64::from(self.k), items];
         parameters.extend(match &choice {
@@ -116,6 +116,10 @@ impl Build {
         });
         Segment::from_sections(output.finish(parameters)?)
     }
+}
+
+fn check_number(items: u64) -> Result<(), HammingError> {
+    if items > MOST_ITEMS { Err(HammingError::TooMany { items }) } else { Ok(()) }
 }
 
 impl<V, S: Source<V> + ?Sized> Source<V> for &S {
@@ -209,6 +213,11 @@ impl<V: Value> Segment<V> {
             Body::Columns { columns, .. } => &columns.sections,
             Body::Cells(cells) => &cells.sections,
         }
+    }
+
+    /// A checksum of everything in its file; 0 in memory.
+    pub(crate) fn identity(&self) -> u64 {
+        self.sections().identity
     }
 
     /// Reads everything once and compares all checksums.

@@ -151,6 +151,28 @@ impl<V: Value> Source<V> for Merged<'_, V> {
     }
 }
 
+/// A batch whose ordinals are checked: a wrong one would be somebody else's.
+pub(crate) struct Numbered<S>(pub(crate) S);
+
+impl<V: Value, S: Source<V>> Source<V> for Numbered<S> {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn items(&self) -> u64 {
+        self.0.items()
+    }
+
+    fn read(&self, range: Range<usize>, items: &mut Vec<(u32, V)>) -> Result<(), HammingError> {
+        let start = items.len();
+        self.0.read(range, items)?;
+        match items[start..].iter().find(|item| u64::from(item.0) >= self.items()) {
+            Some(&(ordinal, _)) => Err(HammingError::Ordinal { ordinal, items: self.items() }),
+            None => Ok(()),
+        }
+    }
+}
+
 /// An index as it was at one moment. Searching it takes no lock, and nothing that happens later shows in it.
 #[derive(Debug)]
 pub struct Snapshot<V> {
@@ -160,6 +182,25 @@ pub struct Snapshot<V> {
 }
 
 impl<V: Value> Snapshot<V> {
+    /// Calls `item` with the ordinal and value of everything in it, in no certain order.
+    pub fn for_each(&self, mut item: impl FnMut(u64, V)) -> Result<(), HammingError> {
+        const ROWS: usize = 1 << 16;
+        let mut items = Vec::new();
+        for part in &self.parts {
+            for from in (0..part.rows()).step_by(ROWS) {
+                items.clear();
+                part.read(from..part.rows().min(from + ROWS), &mut items)?;
+                for &(ordinal, value) in &items {
+                    let ordinal = part.ordinals.start + u64::from(ordinal);
+                    if !self.deleted.contains(ordinal) {
+                        item(ordinal, value);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Finds everything within `k` bits of each query, each once, in no certain order.
     pub fn search(
         &self,

@@ -135,7 +135,7 @@ impl Join {
         let copy = self.copy(&values, 0)?;
         let taken = copy.as_ref().map_or(0, Copy::memory);
         let left = copy.as_ref().map_or(&values as &dyn Batch<V>, |copy| copy);
-        run::run(self, taken, &Input { left, right: None }, sink)
+        run::run(&self.sensible::<V>(), taken, &Input { left, right: None }, sink)
     }
 
     /// All pairs of a value of one batch and one of another within `k` bits, each once; see [`Sink`] for what becomes
@@ -153,7 +153,12 @@ impl Join {
         let taken = taken + right_copy.as_ref().map_or(0, Copy::memory);
         let left = left_copy.as_ref().map_or(&left as &dyn Batch<V>, |copy| copy);
         let right = right_copy.as_ref().map_or(&right as &dyn Batch<V>, |copy| copy);
-        run::run(self, taken, &Input { left, right: Some(right) }, sink)
+        run::run(&self.sensible::<V>(), taken, &Input { left, right: Some(right) }, sink)
+    }
+
+    /// With a radius no larger than the width, beyond which nothing lies.
+    fn sensible<V: Value>(&self) -> Self {
+        Self { k: self.k.min(V::WIDTH), ..self.clone() }
     }
 
     fn check(&self, len: usize) -> Result<(), JoinError> {

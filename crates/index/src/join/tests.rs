@@ -114,6 +114,8 @@ proptest! {
         every_plan::<u32>(k, threads, &clusters)?;
         every_plan::<u64>(k, threads, &clusters)?;
         every_plan::<u128>(k, threads, &clusters)?;
+        every_plan::<[u64; 4]>(k, threads, &clusters)?;
+        every_plan::<[u64; 16]>(k, threads, &clusters)?;
     }
 }
 
@@ -132,6 +134,15 @@ fn every_plan<V: Value>(k: u32, threads: usize, clusters: &[(usize, Vec<u32>)]) 
         );
     }
     Ok(())
+}
+
+#[test]
+fn a_radius_beyond_the_width_finds_everything() {
+    for &level in Level::available() {
+        let found = Collect::default();
+        Join { k: u32::MAX, level, ..Join::default() }.pairs(&[0_u32, u32::MAX, 5][..], &found).unwrap();
+        assert_eq!(found.representatives().len(), 3, "{level:?}");
+    }
 }
 
 #[test]

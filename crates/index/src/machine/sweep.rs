@@ -219,15 +219,15 @@ mod x86 {
     ) -> u64 {
         let list = &values[..len];
         // SAFETY: as promised by the caller.
-        let seek = |place: &mut Place| unsafe { seek_512(list, mask, k, place) };
+        let seek = |place: &mut Place| unsafe { seek_512(values, len, mask, k, place) };
         vectors(list, mask, 64 / size_of::<V>(), seek, hit)
     }
 
     /// # Safety
-    /// [`super::PADDING`] values behind the last may be read.
+    /// `values` has [`super::PADDING`] behind `len`.
     #[target_feature(enable = "popcnt,bmi1,bmi2,avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq")]
     #[inline(never)]
-    unsafe fn seek_512<V: Value>(values: &[V], mask: V, k: u32, place: &mut Place) -> u32 {
+    unsafe fn seek_512<V: Value>(values: &[V], len: usize, mask: V, k: u32, place: &mut Place) -> u32 {
         let radius_32 = _mm512_set1_epi32(k as i32);
         let radius_64 = _mm512_set1_epi64(i64::from(k));
         let near = |value: V, from: usize| {
@@ -248,7 +248,7 @@ mod x86 {
                 }
             }
         };
-        seek(values, mask, 64 / size_of::<V>(), place, near)
+        seek(&values[..len], mask, 64 / size_of::<V>(), place, near)
     }
 
     /// Four words of 64 bits at a time, their bits counted by looking up half bytes.
@@ -265,15 +265,15 @@ mod x86 {
     ) -> u64 {
         let list = &values[..len];
         // SAFETY: as promised by the caller.
-        let seek = |place: &mut Place| unsafe { seek_256(list, mask, k, place) };
+        let seek = |place: &mut Place| unsafe { seek_256(values, len, mask, k, place) };
         vectors(list, mask, 32 / size_of::<V>(), seek, hit)
     }
 
     /// # Safety
-    /// [`super::PADDING`] values behind the last may be read.
+    /// `values` has [`super::PADDING`] behind `len`.
     #[target_feature(enable = "popcnt,bmi1,bmi2,avx2")]
     #[inline(never)]
-    unsafe fn seek_256<V: Value>(values: &[V], mask: V, k: u32, place: &mut Place) -> u32 {
+    unsafe fn seek_256<V: Value>(values: &[V], len: usize, mask: V, k: u32, place: &mut Place) -> u32 {
         let (radius_32, radius_64) = (_mm256_set1_epi32(k as i32), _mm256_set1_epi64x(i64::from(k)));
         let low = _mm256_set1_epi8(15);
         let table =
@@ -309,7 +309,7 @@ mod x86 {
             let near = !far as u32 & 0xf;
             if V::WIDTH == 64 { near } else { _pext_u32(near, 0x5) }
         };
-        seek(values, mask, 32 / size_of::<V>(), place, near)
+        seek(&values[..len], mask, 32 / size_of::<V>(), place, near)
     }
 
     /// The lower 64 bits of a value of at most 128.

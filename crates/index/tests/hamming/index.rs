@@ -1,6 +1,8 @@
 //! An index that changes answers as a plain list does, whatever happens to it.
 
-use leitong_index::hamming::{Build, HammingError, Index, Layout, Match, Options, Searcher, Snapshot};
+use leitong_index::hamming::{
+    Build, HammingError, Index, Layout, Match, Options, Searcher, Snapshot, Source,
+};
 use leitong_index::{Value, scan};
 use proptest::prelude::*;
 use std::path::Path;
@@ -146,7 +148,7 @@ proptest! {
     fn equals_a_list_after_any_steps(
         steps in prop::collection::vec(step(), 1..60),
         k in 0..=7_u32,
-        layout in prop_oneof![Just(None), Just(Some(Layout::Columns)), Just(Some(Layout::Cells))],
+        layout in prop_oneof![Just(None), Just(Some(Layout::Columns)), Just(Some(Layout::Ring)), Just(Some(Layout::Cells))],
         background: bool,
     ) {
         let folder = tempfile::tempdir().unwrap();
@@ -156,6 +158,101 @@ proptest! {
         run::<u128>(&steps, k, layout, background, Some(&folder.path().join("128")));
         run::<[u64; 4]>(&steps, k, layout, background, Some(&folder.path().join("256")));
     }
+}
+
+#[test]
+fn snapshots_and_batches_do_not_pile_up_parts() {
+    let index =
+        Index::<u64>::in_memory(Options { fresh: 20_000, background: false, ..Options::new(3) }).unwrap();
+    let values: Vec<u64> = (0..5000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    for _ in 0..12 {
+        index.insert_many(&values).unwrap();
+        index.snapshot().unwrap();
+    }
+    let stats = index.stats();
+    assert!(stats.fresh <= 20_000 && stats.segments <= 3, "{stats:?}");
+    for _ in 0..30 {
+        index.insert_batch(&values[..]).unwrap();
+    }
+    let stats = index.stats();
+    assert!(stats.segments <= 5, "{stats:?}");
+    assert_eq!(index.find(values[7], 0).unwrap().len(), 42);
+    let mut items = 0;
+    index.snapshot().unwrap().for_each(|_, _| items += 1).unwrap();
+    assert_eq!(items, 42 * 5000);
+}
+
+/// Callers within a thread pool wait for merges that need a pool.
+#[test]
+fn inserts_and_flushes_from_a_pool_do_not_wait_for_themselves() {
+    use rayon::prelude::*;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for background in [false, true] {
+        let index = Index::<u64>::in_memory(Options { fresh: 50, background, ..Options::new(3) }).unwrap();
+        pool.install(|| {
+            (0..2000_u64).into_par_iter().for_each(|i| {
+                index.insert(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).unwrap();
+                if i % 100 == 0 {
+                    index.flush().unwrap();
+                }
+            });
+        });
+        assert_eq!(index.stats().items, 2000);
+    }
+}
+
+#[test]
+fn files_that_do_not_belong_are_refused_or_left_alone() {
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for (folder, value) in [(&one, 1_u64), (&other, 2)] {
+        let index = Index::<u64>::open(folder.path(), Options::new(3)).unwrap();
+        index.insert(value).unwrap();
+        index.flush().unwrap();
+        index.verify().unwrap();
+    }
+    let segment = |folder: &tempfile::TempDir| {
+        let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        names.filter(|path| path.extension().is_some_and(|e| e == "segment")).min().unwrap()
+    };
+    // Left over from a merge that was interrupted, and somebody's own.
+    std::fs::write(one.path().join("00000099.segment"), "half").unwrap();
+    std::fs::write(one.path().join("00000098.segment.tmp"), "half").unwrap();
+    std::fs::write(one.path().join("20240101.tmp"), "mine").unwrap();
+    assert_eq!(Index::<u64>::open(one.path(), Options::new(3)).unwrap().stats().items, 1);
+    assert!(
+        !one.path().join("00000099.segment").exists() && !one.path().join("00000098.segment.tmp").exists()
+    );
+    assert!(one.path().join("20240101.tmp").exists());
+
+    std::fs::copy(segment(&one), segment(&other)).unwrap();
+    assert!(matches!(Index::<u64>::open(other.path(), Options::new(3)), Err(HammingError::Foreign { .. })));
+    std::fs::remove_file(one.path().join("manifest")).unwrap();
+    let error = Index::<u64>::open(one.path(), Options::new(3)).unwrap_err().to_string();
+    assert!(error.contains("no manifest") && segment(&one).exists(), "{error}");
+}
+
+#[test]
+fn senseless_distances_and_wrong_ordinals_are_refused_at_once() {
+    for k in [32, u32::MAX] {
+        assert!(matches!(Index::<u64>::in_memory(Options::new(k)), Err(HammingError::Senseless { .. })));
+    }
+    struct Wrong;
+    impl Source<u64> for Wrong {
+        fn rows(&self) -> usize {
+            2
+        }
+        fn read(
+            &self,
+            range: std::ops::Range<usize>,
+            items: &mut Vec<(u32, u64)>,
+        ) -> Result<(), HammingError> {
+            items.extend(range.map(|i| (i as u32 * 10, i as u64)));
+            Ok(())
+        }
+    }
+    let index = Index::<u64>::in_memory(Options::new(3)).unwrap();
+    assert!(matches!(index.insert_batch(&Wrong), Err(HammingError::Ordinal { ordinal: 10, items: 2 })));
+    assert_eq!(index.stats().next, 0);
 }
 
 #[test]

@@ -51,7 +51,8 @@ impl FilterShape {
 
     pub(crate) fn from_words(words: [u64; 4]) -> Option<Self> {
         let [high, exact, low, directory_bits] = words.map(|word| word as u32);
-        (exact > 0 && low > 0 && high + low <= directory_bits && directory_bits + exact <= 64)
+        let sizes = exact > 0 && low > 0 && words.iter().all(|&word| word <= 64);
+        (sizes && high + low <= directory_bits && directory_bits + exact <= 64 && high + exact + low < 64)
             .then_some(Self { high, exact, low, directory_bits })
     }
 }

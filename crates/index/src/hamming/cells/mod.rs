@@ -190,8 +190,14 @@ impl<V: Value> Cells<V> {
             })
         });
         let tables = tables.collect::<Result<_, HammingError>>()?;
-        let (ordinals, twins) = (sections.get(Part::Ordinals)?, sections.get(Part::Twins)?);
-        Ok(Self { sections, shape, tables, ordinals, twins })
+        let (ordinals, twins): (Section<u32>, _) =
+            (sections.get(Part::Ordinals)?, sections.get(Part::Twins)?);
+        let cells = Self { sections, shape, tables, ordinals, twins };
+        if cells.tables.iter().all(|table| table.fits(cells.rows())) {
+            Ok(cells)
+        } else {
+            Err(cells.sections.refused("the lengths of its sections do not fit each other"))
+        }
     }
 
     /// How many distinct values there are.
@@ -208,21 +214,55 @@ impl<V: Value> Cells<V> {
     ) -> Result<(), HammingError> {
         let table = self.tables[0].view();
         let (ordinals, twins) = (self.ordinals.view(), self.twins.view());
-        for view in [&table.directory, &ordinals, &twins] {
-            view.expect_all();
-        }
-        table.rests.expect_all();
+        table.expect_rests(from as u32, to as u32);
+        ordinals.expect(from, to);
         self.sections.sound()?;
-        let mut cell = table.directory.items.partition_point(|&start| start as usize <= from) - 1;
+        let mut cell = self.cell_of(from)?;
         for row in from..to {
-            while table.directory.items[cell + 1] as usize <= row {
+            while self.cell_end(cell)? <= row {
                 cell += 1;
             }
             let key = table.rest(row).xor(V::from_top(cell as u64, table.shape.directory_bits));
             let value = key.rotate_right(table.shape.start);
+            self.expect_twins(ordinals.items[row])?;
             each_ordinal(ordinals.items[row], twins.items, |ordinal| found(ordinal, value));
         }
         Ok(())
+    }
+
+    /// The cell of table 0 that a row stands in.
+    fn cell_of(&self, row: usize) -> Result<usize, HammingError> {
+        let (mut low, mut high) = (0, 1 << self.tables[0].shape.directory_bits);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.cell_end(middle)? <= row { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    /// The row behind the last of a cell of table 0, checked.
+    fn cell_end(&self, cell: usize) -> Result<usize, HammingError> {
+        let directory = self.tables[0].directory.view();
+        directory.expect_at(cell + 1, 0);
+        self.sections.sound()?;
+        let end = directory
+            .items
+            .get(cell + 1)
+            .ok_or_else(|| self.sections.refused("its directory does not fit"))?;
+        Ok(*end as usize)
+    }
+
+    /// Announces the list of twins that an entry of `ordinals` leads to, if it does.
+    #[inline(always)]
+    fn expect_twins(&self, entry: u32) -> Result<(), HammingError> {
+        if entry & TWIN == 0 {
+            return Ok(());
+        }
+        let (place, twins) = ((entry & !TWIN) as usize, self.twins.view());
+        twins.expect_at(place, 0);
+        self.sections.sound()?;
+        twins.expect(place, place + 1 + twins.items[place] as usize);
+        self.sections.sound()
     }
 }
 
@@ -247,6 +287,14 @@ struct TableView<'a, V> {
 }
 
 impl<V: Value> Table<V> {
+    /// Whether the sections have the lengths that so many rows need.
+    fn fits(&self, rows: usize) -> bool {
+        let filter_bytes = self.shape.filter.map_or(0, FilterShape::bytes);
+        self.directory.len() == (1 << self.shape.directory_bits) + 1
+            && self.rests.len() == rows * self.shape.rest_bytes + size_of::<V>()
+            && self.filter.as_ref().map_or(0, Section::len) as u64 * 8 == filter_bytes
+    }
+
     fn view(&self) -> TableView<'_, V> {
         TableView {
             shape: self.shape,

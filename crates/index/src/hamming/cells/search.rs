@@ -7,8 +7,10 @@ use crate::machine::columns::Scan;
 use crate::memory::View;
 use crate::{Level, Value, machine};
 
-/// Queries on their way at the same time.
+/// Queries on their way at the same time, and the most cells they may visit together: a large distance has thousands of
+/// cells for each query.
 const GROUP: usize = 16;
+const MOST_VISITS: usize = 1 << 14;
 
 /// Memory for searches, to be used again.
 #[derive(Debug, Default)]
@@ -67,8 +69,10 @@ impl<V: Value, F: FnMut(Found)> machine::Task for ByGroups<'_, V, F> {
     #[inline(always)]
     fn run<S: Scan>(self) -> Self::Output {
         let mut errors = Vec::new();
-        for (group, queries) in self.queries.chunks(GROUP).enumerate() {
-            self.search.group(queries, group * GROUP, self.scratch, &mut errors, self.found)?;
+        let visits: usize = self.search.flips.iter().map(Vec::len).sum();
+        let size = (MOST_VISITS / (visits + 1)).clamp(1, GROUP);
+        for (group, queries) in self.queries.chunks(size).enumerate() {
+            self.search.group(queries, group * size, self.scratch, &mut errors, self.found)?;
         }
         Ok(())
     }
@@ -143,9 +147,7 @@ impl<V: Value> Search<'_, V> {
         self.cells.sections.sound()?;
         for found_row in scratch.matches.iter().filter(|found| found.row != UNKNOWN) {
             let entry = self.ordinals.items[found_row.row as usize];
-            if entry & super::TWIN != 0 {
-                self.announce_twins(entry)?;
-            }
+            self.cells.expect_twins(entry)?;
             let query = first as u32 + u32::from(found_row.query);
             let distance = u32::from(found_row.distance);
             each_ordinal(entry, self.twins.items, |ordinal| found(Found { query, ordinal, distance }));
@@ -300,15 +302,6 @@ impl<V: Value> Search<'_, V> {
                 self.ordinals.expect_at(row as usize, 0);
             }
         }
-    }
-
-    #[cold]
-    fn announce_twins(&self, entry: u32) -> Result<(), HammingError> {
-        let place = (entry & !super::TWIN) as usize;
-        self.twins.expect_at(place, 0);
-        self.cells.sections.sound()?;
-        self.twins.expect(place, place + 1 + self.twins.items[place] as usize);
-        self.cells.sections.sound()
     }
 }
 

@@ -129,8 +129,10 @@ fn build<V: Value>(
     let time = Instant::now();
     let (subject, bytes) = if args.fresh > 0.0 {
         let index = with_fresh(build, &data, args.fresh.min(1.0))?;
-        let bytes = index.stats().bytes;
-        (Subject::Index(index), bytes)
+        let stats = index.stats();
+        // Of the segment alone: the mutable part is made for change, not for size.
+        let bytes = stats.bytes as f64 / (stats.items - stats.fresh).max(1) as f64 * items as f64;
+        (Subject::Index(index), bytes as u64)
     } else {
         let segment = match &args.file {
             Some(file) => build.to_file(&data, file)?,
@@ -212,7 +214,7 @@ fn single_times<V: Value>(subject: &Subject<V>, queries: &[V], k: u32) -> Result
 /// The share of right answers among all that a scan or the index gives, for as many queries as a scan can afford: 1 says that
 /// nothing is missing and nothing is wrong.
 fn recall<V: Value>(data: &Data<V>, queries: &[V], answers: &[(u32, u64)], k: u32) -> f64 {
-    let affordable = (CHECKED / data.len() as u64).clamp(10, queries.len() as u64) as usize;
+    let affordable = (CHECKED / data.len() as u64).max(10).min(queries.len() as u64) as usize;
     let sample: Vec<u32> = (0..queries.len() as u32).step_by(queries.len().div_ceil(affordable)).collect();
     const CHUNK: usize = 1 << 16;
     let mut truth: Vec<(u32, u64)> = (0..data.len().div_ceil(CHUNK))
@@ -232,7 +234,9 @@ fn recall<V: Value>(data: &Data<V>, queries: &[V], answers: &[(u32, u64)], k: u3
     let mut given: Vec<(u32, u64)> =
         answers.iter().filter(|answer| sample.binary_search(&answer.0).is_ok()).copied().collect();
     given.sort_unstable();
-    let right = given.iter().filter(|answer| truth.binary_search(answer).is_ok()).count();
+    let once =
+        given.iter().zip(given.iter().skip(1).map(Some).chain([None])).filter(|(a, next)| Some(*a) != *next);
+    let right = once.filter(|(answer, _)| truth.binary_search(answer).is_ok()).count();
     let all = truth.len() + given.len() - right;
     if all == 0 { 1.0 } else { right as f64 / all as f64 }
 }

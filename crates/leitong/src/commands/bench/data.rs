@@ -69,7 +69,7 @@ fn made<V: Value>(kind: Kind, n: usize) -> Vec<V> {
                 let count = random.below(3);
                 random.flip(pile, count)
             }
-            _ if random.next() % 10 == 0 && i > 0 => {
+            _ if random.next().is_multiple_of(10) && i > 0 => {
                 let original = values[random.below(i as u64) as usize];
                 let count = random.below(4);
                 random.flip(original, count)
@@ -148,7 +148,7 @@ impl<V: Value> Data<V> {
     pub(super) fn queries(&self, count: usize) -> Vec<V> {
         let mut random = SplitMix64(45);
         let query = |i: usize| {
-            if i % 2 == 0 {
+            if i.is_multiple_of(2) {
                 let value = self.get(random.below(self.len() as u64) as usize);
                 let flips = random.below(4);
                 random.flip(value, flips)
@@ -196,7 +196,7 @@ impl<V: Value> Batch<V> for Data<V> {
         match self {
             Self::Held(values) => Batch::read(&values[..], from, into)?,
             Self::Streamed(_) => {
-                into.iter_mut().zip(from as u64..).for_each(|(value, i)| *value = streamed(i))
+                into.iter_mut().zip(from as u64..).for_each(|(value, i)| *value = streamed(i));
             }
         }
         Ok(())

@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args) -> Result<Map<String, Json>, Failure> {
 
 /// What is searched.
 enum Subject<V: Value> {
-    Segment(Segment<V>),
+    Segment(Box<Segment<V>>),
     Index(Index<V>),
 }
 
@@ -140,7 +140,7 @@ fn build<V: Value>(
         };
         figures.insert("layout".into(), format!("{:?}", segment.layout()).to_lowercase().into());
         let bytes = segment.bytes();
-        (Subject::Segment(segment), bytes)
+        (Subject::Segment(Box::new(segment)), bytes)
     };
     figures.insert("build_s".into(), time.elapsed().as_secs_f64().into());
     figures.insert("bytes_per_item".into(), (bytes as f64 / items as f64).into());
@@ -149,7 +149,7 @@ fn build<V: Value>(
     let time = Instant::now();
     let segment = Segment::open(file)?;
     figures.insert("open_s".into(), time.elapsed().as_secs_f64().into());
-    Ok((Subject::Segment(segment), data))
+    Ok((Subject::Segment(Box::new(segment)), data))
 }
 
 /// An index whose last items are still in the mutable part.
@@ -178,7 +178,7 @@ fn answer<V: Value>(
         let first = (chunk * share) as u32;
         let mut found = Vec::new();
         subject.search(&mut Searcher::new(), queries, k, |query, ordinal| {
-            found.push((first + query, ordinal))
+            found.push((first + query, ordinal));
         })?;
         Ok(found)
     };

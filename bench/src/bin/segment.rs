@@ -11,7 +11,7 @@
 use jieba_rs::Jieba;
 use leitong_bench::data::{self, Result};
 use leitong_bench::timing::{Stage, measure};
-use leitong_detect::{Fingerprinter, Kind, Prepared, Recipe};
+use leitong_detect::{Fingerprinter, Kind, Prepared, Recipe, Scratch};
 use leitong_text::segment::{Chinese, Mixed, Segment, UserDictionary};
 use std::sync::Arc;
 use std::time::Instant;
@@ -143,6 +143,10 @@ fn end_to_end(texts: &[String], rounds: usize) -> Result<()> {
         };
         stage("normalised", |_, document| document.normalized().text.len());
         stage("tokens", |_, document| document.tokens().len());
+        let (many, mut scratch) = (Arc::clone(&fingerprinter), Scratch::default());
+        stages.push(Stage::new(format!("{name}, SimHash of many"), bytes, move || {
+            texts.iter().filter(|text| many.simhash64(text, &mut scratch).is_some()).count() as u64
+        }));
         stage("SimHash", |fingerprinter, document| {
             let answer = fingerprinter.fingerprint(Kind::Simhash, document);
             usize::from(answer.is_ok_and(|answer| answer.value.is_some()))

@@ -48,6 +48,7 @@ pub struct Fingerprinter {
     normalizer: OnceLock<Normalizer>,
     letters_only: OnceLock<Normalizer>,
     tokenizer: OnceLock<Tokenizer>,
+    untagged_tokenizer: OnceLock<Tokenizer>,
     pub(crate) simhash_idf: IdfTable,
     pub(crate) keyword_idf: IdfTable,
 }
@@ -84,11 +85,12 @@ impl Fingerprinter {
             normalizer: OnceLock::new(),
             letters_only: OnceLock::new(),
             tokenizer: OnceLock::new(),
+            untagged_tokenizer: OnceLock::new(),
             recipe,
         };
         if own.settings().words.has_files() {
             // Not lazily: what is wrong with a file is to be said now.
-            let tokenizer = own.build_tokenizer()?;
+            let tokenizer = own.build_tokenizer(own.needs_tags())?;
             own.tokenizer.get_or_init(|| tokenizer);
         }
         Ok(own)
@@ -134,15 +136,32 @@ impl Fingerprinter {
     }
 
     pub(crate) fn tokenizer(&self) -> &Tokenizer {
-        self.tokenizer.get_or_init(|| {
-            let built = self.build_tokenizer();
-            built
-                .unwrap_or_else(|error| unreachable!("without files nothing can be wrong with them: {error}"))
+        self.tokenizer.get_or_init(|| self.sure_tokenizer(self.needs_tags()))
+    }
+
+    /// For words whose parts of speech nobody looks at: tags cost half as much again.
+    pub(crate) fn untagged_tokenizer(&self) -> &Tokenizer {
+        if self.needs_tags() {
+            self.untagged_tokenizer.get_or_init(|| self.sure_tokenizer(false))
+        } else {
+            self.tokenizer()
+        }
+    }
+
+    /// Whether some fingerprint weighs words by their parts of speech.
+    fn needs_tags(&self) -> bool {
+        let Settings { simhash, keywords, .. } = self.settings();
+        !simhash.boosts.0.is_empty() || !keywords.boosts.0.is_empty()
+    }
+
+    fn sure_tokenizer(&self, tags: bool) -> Tokenizer {
+        self.build_tokenizer(tags).unwrap_or_else(|error| {
+            unreachable!("the recipe's files were read when it was made ready: {error}")
         })
     }
 
-    fn build_tokenizer(&self) -> Result<Tokenizer, RecipeError> {
-        let Settings { words, simhash, keywords, .. } = self.settings();
+    fn build_tokenizer(&self, tags: bool) -> Result<Tokenizer, RecipeError> {
+        let Settings { words, .. } = self.settings();
         let content = |path: &Option<String>| {
             path.as_deref().and_then(|path| self.recipe.file(path)).unwrap_or_default()
         };
@@ -152,7 +171,6 @@ impl Fingerprinter {
             synonyms: content(&words.synonyms_file),
         };
         let tokens = tokenize::Settings { segment: words.segment, filter: words.filter.clone() };
-        let tags = !simhash.boosts.0.is_empty() || !keywords.boosts.0.is_empty();
         Tokenizer::new(&tokens, resources, self.normalizer(), tags).map_err(|error| {
             let path = match error {
                 TokenizerError::Synonyms(_) => &words.synonyms_file,

@@ -88,6 +88,14 @@ impl<'f> Prepared<'f> {
         self.letters.get_or_init(|| self.fingerprinter.letters_only().normalize(&self.plain_text()))
     }
 
+    /// The words, where the document came as words.
+    pub(crate) fn words_as_given(&self) -> Option<&[String]> {
+        match &self.source {
+            Source::Text(_) => None,
+            Source::Tokens(tokens) => Some(tokens),
+        }
+    }
+
     /// The words that count.
     #[must_use]
     pub fn tokens(&self) -> Vec<Token<'_>> {

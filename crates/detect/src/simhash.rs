@@ -11,6 +11,7 @@ use leitong_fingerprint::ngram::{self, Distinct};
 use leitong_fingerprint::simhash::{Counters, simhash};
 use leitong_fingerprint::weight::{Occurrence, Scheme, TagBoosts, Term, Weighing};
 use leitong_text::normalize::Normalized;
+use leitong_text::segment::Word;
 
 /// Memory that the hot path uses again and again.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,7 @@ pub struct Scratch {
     distinct: Distinct,
     counters: Counters<1>,
     runs: UnitRuns,
+    words: Vec<Word>,
     normalized: Normalized,
 }
 
@@ -58,13 +60,30 @@ impl Fingerprinter {
     pub fn simhash(&self, document: &Prepared<'_>) -> Answer {
         let settings = &self.settings().simhash;
         if self.has_fast_path() {
-            let text = match settings.features {
-                Features::Units(_) => &document.normalized().text,
-                _ => &document.letters().text,
-            };
-            let hash = self.fold_runs(text, &mut Scratch::default());
+            let mut scratch = Scratch::default();
+            match document.words_as_given() {
+                Some(words) if settings.features == Features::Words => {
+                    scratch.hashes.extend(words.iter().map(|word| own64(word.as_bytes())));
+                }
+                _ => self.hash_features(self.text_of_features(document), &mut scratch),
+            }
+            let hash = self.fold_hashes(&mut scratch);
             return self.floored(hash.map(|hash| Fingerprint::from_words(settings.bits, &[hash])));
         }
+        self.simhash_of_terms(document)
+    }
+
+    /// The text that features are cut from.
+    fn text_of_features<'a>(&self, document: &'a Prepared<'_>) -> &'a str {
+        match self.settings().simhash.features {
+            Features::Characters(_) => &document.letters().text,
+            _ => &document.normalized().text,
+        }
+    }
+
+    /// The general way: every feature as a term with its weight.
+    fn simhash_of_terms(&self, document: &Prepared<'_>) -> Answer {
+        let settings = &self.settings().simhash;
         let weighing = Weighing {
             scheme: settings.weight,
             idf: self.simhash_idf.get(),
@@ -120,10 +139,11 @@ impl Fingerprinter {
         }
     }
 
-    /// Whether SimHash is made of runs of characters or units in the way that has a fast path.
+    /// Whether the weight of a feature depends on nothing but how often it occurs, and its hash is ours: such features need
+    /// not be terms.
     fn has_fast_path(&self) -> bool {
         let settings = &self.settings().simhash;
-        matches!(settings.features, Features::Characters(_) | Features::Units(_))
+        !matches!(settings.features, Features::PythonWindows(_))
             && is_counting(settings.weight)
             && settings.hash == Algorithm::Xxh3
             && settings.units == Units::Utf8
@@ -132,17 +152,25 @@ impl Fingerprinter {
             && settings.boosts == TagBoosts::default()
     }
 
-    /// The SimHash of runs as a word; the hot path. `text` is normalised: for characters the letters alone.
-    fn fold_runs(&self, text: &str, scratch: &mut Scratch) -> Option<u64> {
-        let settings = &self.settings().simhash;
-        let Scratch { hashes, distinct, counters, runs, .. } = scratch;
+    /// The hashes of all features of a normalised text (for characters, of its letters); the hot path.
+    fn hash_features(&self, text: &str, scratch: &mut Scratch) {
+        let Scratch { hashes, runs, words, .. } = scratch;
         hashes.clear();
-        counters.clear();
-        match settings.features {
+        match self.settings().simhash.features {
             Features::Units(n) => runs.each(text, n, |run| hashes.push(own64(run.as_bytes()))),
             Features::Characters(n) => ngram::hashes(text, n, hashes),
-            Features::Words | Features::PythonWindows(_) => return None,
+            Features::Words => self.untagged_tokenizer().each_token(text, words, |token| {
+                hashes.push(own64(token.text.as_bytes()));
+            }),
+            Features::PythonWindows(_) => {}
         }
+    }
+
+    /// The SimHash of the features whose hashes are in the scratch memory, as a word.
+    fn fold_hashes(&self, scratch: &mut Scratch) -> Option<u64> {
+        let settings = &self.settings().simhash;
+        let Scratch { hashes, distinct, counters, .. } = scratch;
+        counters.clear();
         distinct.count(hashes);
         let features = distinct.hashes();
         // Most features occur once and weigh the same, `single`: those are counted in bulk, and what the others weigh
@@ -162,21 +190,21 @@ impl Fingerprinter {
     }
 
     /// The SimHash of a text as a word, for many texts in a row; `None` where there is too little evidence, or where
-    /// the recipe's SimHash is not made of runs of characters or units at 64 bits.
+    /// the recipe's SimHash has more than 64 bits or weighs features by more than how often they occur.
     #[must_use]
     pub fn simhash64(&self, text: &str, scratch: &mut Scratch) -> Option<u64> {
         if !self.has_fast_path() {
             return None;
         }
         let normalizer = match self.settings().simhash.features {
-            Features::Units(_) => self.normalizer(),
-            _ => self.letters_only(),
+            Features::Characters(_) => self.letters_only(),
+            _ => self.normalizer(),
         };
         let mut normalized = std::mem::take(&mut scratch.normalized);
         normalizer.normalize_into(text, &mut normalized);
-        let hash = self.fold_runs(&normalized.text, scratch);
+        self.hash_features(&normalized.text, scratch);
         scratch.normalized = normalized;
-        hash
+        self.fold_hashes(scratch)
     }
 }
 
@@ -196,5 +224,39 @@ fn character_runs(text: &str, n: usize) -> Vec<&str> {
         1 => Vec::new(),
         count if count <= n => vec![text],
         _ => bounds.windows(n + 1).map(|window| &text[window[0]..window[n]]).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Recipe;
+
+    /// Both ways on texts with repeats, stop words, Latin words and numbers, and on words given apart.
+    #[test]
+    fn the_fast_path_equals_the_general_way() {
+        let text = "今天上午九时，历时三年建设的城东图书馆正式对市民开放。图书馆共有三层，藏书三十万册，图书馆免费开放。\n\
+                    The new library opened today; the library is free. 2026年3月，借书证 3D打印 T恤。";
+        let texts = [text, "", "图书馆", &text.repeat(3), "a b c d e f g h i j"];
+        let mut fast = 0;
+        for name in crate::recipe::names() {
+            let fingerprinter = Fingerprinter::new(Recipe::built_in(name).unwrap()).unwrap();
+            if !fingerprinter.has_fast_path() {
+                continue;
+            }
+            fast += 1;
+            let mut scratch = Scratch::default();
+            for text in texts {
+                let document = fingerprinter.prepare(text);
+                let general = fingerprinter.simhash_of_terms(&document);
+                assert_eq!(fingerprinter.simhash(&document), general, "{name}: {text}");
+                let word = fingerprinter.simhash64(text, &mut scratch);
+                assert_eq!(word.map(|word| Value::Bits(word.into())), general.value, "{name}: {text}");
+            }
+            let words = text.split_whitespace().map(str::to_owned).collect();
+            let document = fingerprinter.prepare_tokens(words);
+            assert_eq!(fingerprinter.simhash(&document), fingerprinter.simhash_of_terms(&document), "{name}");
+        }
+        assert!(fast >= 2);
     }
 }

@@ -137,6 +137,7 @@ impl Filter {
     }
 
     /// Whether a word of this (normalised) text, tag and kind counts.
+    #[inline]
     #[must_use]
     pub fn keeps(&self, text: &str, tag: Tag, kind: WordKind) -> bool {
         match kind {
@@ -179,6 +180,7 @@ impl StopWords {
     }
 
     /// The slot of a word, or the empty one where it belongs.
+    #[inline]
     fn slot(&self, start: u64, word: &str) -> usize {
         let mask = self.slots.len() - 1;
         let hash = (start ^ word.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);

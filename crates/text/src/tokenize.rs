@@ -119,15 +119,22 @@ impl Tokenizer {
     #[must_use]
     pub fn tokens<'a>(&'a self, text: &'a str) -> Vec<Token<'a>> {
         let mut words = Vec::new();
-        self.segmenter.segment(text, &mut words);
-        let mut tokens = Vec::with_capacity(words.len());
+        let mut tokens = Vec::new();
+        self.each_token(text, &mut words, |token| tokens.push(token));
+        tokens
+    }
+
+    /// Calls `see` with each token of a text that went through the same normaliser; `words` is memory to be used again.
+    pub fn each_token<'a>(&'a self, text: &'a str, words: &mut Vec<Word>, mut see: impl FnMut(Token<'a>)) {
+        self.segmenter.segment(text, words);
         if self.synonyms.is_empty() {
-            let kept = words.iter().filter_map(|&Word { span, tag, kind }| {
+            for &Word { span, tag, kind } in &*words {
                 let text = &text[span.range()];
-                self.filter.keeps(text, tag, kind).then_some(Token { text, span, tag, kind })
-            });
-            tokens.extend(kept);
-            return tokens;
+                if self.filter.keeps(text, tag, kind) {
+                    see(Token { text, span, tag, kind });
+                }
+            }
+            return;
         }
         let mut rest = &words[..];
         while let Some(&Word { span, tag, kind }) = rest.first() {
@@ -138,11 +145,10 @@ impl Tokenizer {
                 None => (Token { text: &text[span.range()], span, tag, kind }, 1),
             };
             if self.filter.keeps(token.text, token.tag, token.kind) {
-                tokens.push(token);
+                see(token);
             }
             rest = &rest[used..];
         }
-        tokens
     }
 
     fn replaced(&self, canonical: usize, first: Span, last: Span) -> Token<'_> {

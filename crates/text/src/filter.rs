@@ -155,6 +155,8 @@ impl Filter {
 struct StopWords {
     /// Their number is a power of two, at least half of them empty; no slots where there are no words.
     slots: Vec<StopWord>,
+    /// A bit for the hash of every word: it stays in the first cache and sends most words away at once.
+    seen: Vec<u64>,
 }
 
 /// An empty slot is the empty word, which is never looked up.
@@ -170,9 +172,14 @@ impl StopWords {
         if words.is_empty() {
             return Self::default();
         }
-        let mut set = Self { slots: vec![StopWord::default(); (words.len() * 2).next_power_of_two()] };
+        let mut set = Self {
+            slots: vec![StopWord::default(); (words.len() * 2).next_power_of_two()],
+            seen: vec![0; 1 << (SEEN_BITS - 6)],
+        };
         for word in words {
             let start = start_of(&word);
+            let bit = hash_of(start, word.len()) >> (64 - SEEN_BITS);
+            set.seen[(bit / 64) as usize] |= 1 << (bit % 64);
             let at = set.slot(start, &word);
             set.slots[at] = StopWord { start, word };
         }
@@ -183,8 +190,7 @@ impl StopWords {
     #[inline]
     fn slot(&self, start: u64, word: &str) -> usize {
         let mask = self.slots.len() - 1;
-        let hash = (start ^ word.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let mut at = (hash >> 32) as usize & mask;
+        let mut at = (hash_of(start, word.len()) >> 32) as usize & mask;
         loop {
             let StopWord { start: found, word: other } = &self.slots[at];
             let same = *found == start && other.len() == word.len() && (word.len() <= 8 || **other == *word);
@@ -197,20 +203,37 @@ impl StopWords {
 
     #[inline]
     fn contains(&self, word: &str) -> bool {
-        !self.slots.is_empty()
-            && !word.is_empty()
-            && !self.slots[self.slot(start_of(word), word)].word.is_empty()
+        if self.slots.is_empty() || word.is_empty() {
+            return false;
+        }
+        let start = start_of(word);
+        let bit = hash_of(start, word.len()) >> (64 - SEEN_BITS);
+        self.seen[(bit / 64) as usize] >> (bit % 64) & 1 == 1
+            && !self.slots[self.slot(start, word)].word.is_empty()
     }
+}
+
+/// Sixteen thousand bits, two kilobytes.
+const SEEN_BITS: u32 = 14;
+
+#[inline]
+fn hash_of(start: u64, length: usize) -> u64 {
+    (start ^ length as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 /// The first eight bytes of a word, zeros where it has fewer.
 #[inline]
 fn start_of(word: &str) -> u64 {
     let bytes = word.as_bytes();
-    match bytes.first_chunk() {
-        Some(&eight) => u64::from_le_bytes(eight),
-        None => bytes.iter().rev().fold(0, |start, &byte| start << 8 | u64::from(byte)),
+    if let Some(&eight) = bytes.first_chunk() {
+        return u64::from_le_bytes(eight);
     }
+    // Two reads that overlap where there are fewer than eight bytes: what both hold is the same.
+    if let (Some(&first), Some(&last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let (first, last) = (u32::from_le_bytes(first), u32::from_le_bytes(last));
+        return u64::from(first) | u64::from(last) << ((bytes.len() - 4) * 8);
+    }
+    bytes.iter().rev().fold(0, |start, &byte| start << 8 | u64::from(byte))
 }
 
 /// A stop word as it stands in a normalised text; `None` if it cannot stand there.
@@ -241,6 +264,15 @@ mod tests {
 
     fn keeps(filter: &Filter, text: &str) -> bool {
         filter.keeps(text, Tag::NONE, WordKind::of(text))
+    }
+
+    #[test]
+    fn the_start_of_a_word_is_its_first_eight_bytes() {
+        for length in 0..12 {
+            let word = &"abcdefghijkl"[..length];
+            let slow = word.bytes().take(8).rev().fold(0, |start, byte| start << 8 | u64::from(byte));
+            assert_eq!(start_of(word), slow, "{word}");
+        }
     }
 
     #[test]

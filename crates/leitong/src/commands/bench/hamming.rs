@@ -84,21 +84,22 @@ fn measure<V: Value>(args: &Args) -> Result<Map<String, Json>, Failure> {
     let mut figures = common.figures("hamming", data.len() as u64);
     let (subject, data) = build(args, data, &mut figures)?;
 
-    let mut answers = Vec::new();
+    let sample = sample(data.len(), queries.len());
+    let mut answers = Answers::default();
     let mut rates = Vec::new();
     for _ in 0..common.rounds.max(1) {
         let time = Instant::now();
-        answers = answer(&subject, &queries, common.k, args.threads)?;
+        answers = answer(&subject, &queries, common.k, args.threads, &sample)?;
         rates.push(queries.len() as f64 / time.elapsed().as_secs_f64());
     }
     let times = single_times(&subject, &queries, common.k)?;
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
-    let recall = recall(&data, &queries, &answers, common.k);
+    let recall = recall(&data, &queries, &sample, answers.kept, common.k);
     let peak = peak_bytes();
     let more = [
         ("threads", Json::from(args.threads)),
         ("queries", queries.len().into()),
-        ("found", answers.len().into()),
+        ("found", answers.count.into()),
         ("queries_per_s", median(rates).round().into()),
         ("p50_us", at(0.5).into()),
         ("p99_us", at(0.99).into()),
@@ -166,34 +167,54 @@ fn with_fresh<V: Value>(build: Build, data: &Data<V>, share: f64) -> Result<Inde
     Ok(index)
 }
 
-/// All answers as query and ordinal.
+/// What a pass over all queries gave.
+#[derive(Default)]
+struct Answers {
+    count: u64,
+    /// Query and ordinal of the answers that will be checked.
+    kept: Vec<(u32, u64)>,
+    /// So that every ordinal is looked at.
+    sum: u64,
+}
+
+/// Searches all queries; the answers to those in the sample are kept.
 fn answer<V: Value>(
     subject: &Subject<V>,
     queries: &[V],
     k: u32,
     threads: usize,
-) -> Result<Vec<(u32, u64)>, HammingError> {
+    sample: &Sample,
+) -> Result<Answers, HammingError> {
     let share = queries.len().div_ceil(threads.max(1)).max(1);
     let search = |(chunk, queries): (usize, &[V])| {
         let first = (chunk * share) as u32;
-        let mut found = Vec::new();
+        let mut answers = Answers::default();
         subject.search(&mut Searcher::new(), queries, k, |query, ordinal| {
-            found.push((first + query, ordinal));
+            answers.count += 1;
+            answers.sum = answers.sum.wrapping_add(ordinal);
+            if sample.has(first + query) {
+                answers.kept.push((first + query, ordinal));
+            }
         })?;
-        Ok(found)
+        Ok(answers)
     };
     if threads <= 1 {
         return search((0, queries));
     }
-    let lists: Result<Vec<Vec<(u32, u64)>>, HammingError> = std::thread::scope(|scope| {
+    let all: Result<Vec<Answers>, HammingError> = std::thread::scope(|scope| {
         let threads: Vec<_> =
             queries.chunks(share).enumerate().map(|chunk| scope.spawn(move || search(chunk))).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect()
     });
-    Ok(lists?.concat())
+    Ok(all?.into_iter().fold(Answers::default(), |mut all, one| {
+        all.count += one.count;
+        all.sum = all.sum.wrapping_add(one.sum);
+        all.kept.extend(one.kept);
+        all
+    }))
 }
 
 /// Microseconds of single queries, ascending.
@@ -211,11 +232,33 @@ fn single_times<V: Value>(subject: &Subject<V>, queries: &[V], k: u32) -> Result
     Ok(times)
 }
 
-/// The share of right answers among all that a scan or the index gives, for as many queries as a scan can afford: 1 says that
-/// nothing is missing and nothing is wrong.
-fn recall<V: Value>(data: &Data<V>, queries: &[V], answers: &[(u32, u64)], k: u32) -> f64 {
-    let affordable = (CHECKED / data.len() as u64).max(10).min(queries.len() as u64) as usize;
-    let sample: Vec<u32> = (0..queries.len() as u32).step_by(queries.len().div_ceil(affordable)).collect();
+/// Every `step`-th query is checked against a scan.
+struct Sample {
+    step: u32,
+}
+
+impl Sample {
+    fn has(&self, query: u32) -> bool {
+        query.is_multiple_of(self.step)
+    }
+}
+
+/// As many queries as a scan can afford.
+fn sample(items: usize, queries: usize) -> Sample {
+    let affordable = (CHECKED / items as u64).max(10).min(queries as u64).max(1) as usize;
+    Sample { step: queries.div_ceil(affordable).max(1) as u32 }
+}
+
+/// The share of right answers among all that a scan or the index gives to the sample: 1 says that nothing is missing and
+/// nothing is wrong.
+fn recall<V: Value>(
+    data: &Data<V>,
+    queries: &[V],
+    sample: &Sample,
+    mut given: Vec<(u32, u64)>,
+    k: u32,
+) -> f64 {
+    let sample: Vec<u32> = (0..queries.len() as u32).step_by(sample.step as usize).collect();
     const CHUNK: usize = 1 << 16;
     let mut truth: Vec<(u32, u64)> = (0..data.len().div_ceil(CHUNK))
         .into_par_iter()
@@ -231,8 +274,6 @@ fn recall<V: Value>(data: &Data<V>, queries: &[V], answers: &[(u32, u64)], k: u3
         })
         .collect();
     truth.sort_unstable();
-    let mut given: Vec<(u32, u64)> =
-        answers.iter().filter(|answer| sample.binary_search(&answer.0).is_ok()).copied().collect();
     given.sort_unstable();
     let once =
         given.iter().zip(given.iter().skip(1).map(Some).chain([None])).filter(|(a, next)| Some(*a) != *next);

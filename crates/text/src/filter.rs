@@ -233,7 +233,9 @@ fn start_of(word: &str) -> u64 {
         let (first, last) = (u32::from_le_bytes(first), u32::from_le_bytes(last));
         return u64::from(first) | u64::from(last) << ((bytes.len() - 4) * 8);
     }
-    bytes.iter().rev().fold(0, |start, &byte| start << 8 | u64::from(byte))
+    // One to three bytes: the first, the middle and the last are all of them.
+    let byte = |at: usize| bytes.get(at).map_or(0, |&byte| u64::from(byte) << (at * 8));
+    byte(0) | byte(bytes.len() / 2) | byte(bytes.len().saturating_sub(1))
 }
 
 /// A stop word as it stands in a normalised text; `None` if it cannot stand there.

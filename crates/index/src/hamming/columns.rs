@@ -11,18 +11,19 @@
 //! grows long all the same (distinct values with a common block) is kept in order and searched by halving.
 
 use super::file::{Output, Part, Sections};
+use super::groups::{self, Grouped};
 use super::rows;
 use super::scheme::{Condition, Rule, Scheme, is_first};
 use super::{Found, HammingError, TWIN};
 use crate::machine::columns::{PADDING, Scan, Test};
 use crate::memory::{Section, View};
-use crate::{Level, Value, machine};
+use crate::{Level, Value};
 
 /// Bits in the near column.
 pub(crate) const NEAR: u32 = 16;
 /// A longer bucket is in order of its near bits, and searched by halving.
 const LONG: usize = 4096;
-/// Queries on their way at the same time: enough for the memory to be kept busy, few enough to stay in the first cache.
+/// Queries of a group.
 const GROUP: usize = 32;
 
 /// A segment in this layout.
@@ -145,7 +146,7 @@ impl<V: Value> Columns<V> {
             tests: conditions.iter().zip(&self.tables).map(|(c, t)| test::<V>(c, t.directory_bits)).collect(),
             k,
         };
-        machine::run(level, ByGroups { search: &search, queries, scratch, found })
+        groups::search(level, &search, queries, scratch, found)
     }
 }
 
@@ -200,26 +201,13 @@ struct Search<'a, V> {
     k: u32,
 }
 
-struct ByGroups<'a, V, F> {
-    search: &'a Search<'a, V>,
-    queries: &'a [V],
-    scratch: &'a mut Scratch,
-    found: &'a mut F,
-}
+impl<V: Value> Grouped<V> for Search<'_, V> {
+    type Scratch = Scratch;
 
-impl<V: Value, F: FnMut(Found)> machine::Task for ByGroups<'_, V, F> {
-    type Output = Result<(), HammingError>;
-
-    #[inline(always)]
-    fn run<S: Scan>(self) -> Self::Output {
-        for (group, queries) in self.queries.chunks(GROUP).enumerate() {
-            self.search.group::<S>(queries, group * GROUP, self.scratch, self.found)?;
-        }
-        Ok(())
+    fn size(&self) -> usize {
+        GROUP
     }
-}
 
-impl<V: Value> Search<'_, V> {
     /// Each step announces what the next will read, for all queries of the group, so that the memory works on all of
     /// them at once.
     #[inline(always)]
@@ -254,7 +242,9 @@ impl<V: Value> Search<'_, V> {
         }
         Ok(())
     }
+}
 
+impl<V: Value> Search<'_, V> {
     #[inline(always)]
     fn start(&self, table: usize) -> u32 {
         self.columns.scheme.blocks[table].start

@@ -10,6 +10,7 @@
 //! moved behind and starts anew. Equal values have one entry and are chained by their rows.
 
 use super::columns::{self, NEAR};
+use super::groups::{self, Grouped};
 use super::scheme::{Condition, Scheme, is_first};
 use super::{Found, HammingError};
 use crate::machine::columns::{Scan, Test};
@@ -26,7 +27,7 @@ const CROWDED: usize = 8;
 /// pays only when buckets of the block alone have more than [`LONG`] entries.
 const NEIGHBOUR_BITS: u32 = 4;
 const LONG: usize = 60;
-/// Queries on their way at the same time.
+/// Queries of a group.
 const GROUP: usize = 16;
 
 /// Eight words: one cache line, as the buffer starts on one.
@@ -174,9 +175,9 @@ impl<V: Value> Fresh<V> {
         k: u32,
         scratch: &mut Scratch,
         found: &mut impl FnMut(Found),
-    ) {
+    ) -> Result<(), HammingError> {
         if self.values.is_empty() {
-            return;
+            return Ok(());
         }
         let conditions = self.scheme.conditions(k);
         let tests: Vec<[Test; 2]> = conditions
@@ -196,7 +197,7 @@ impl<V: Value> Fresh<V> {
             tests: &tests,
             k,
         };
-        machine::run(level, ByGroups { search: &search, queries, scratch, found });
+        groups::search(level, &search, queries, scratch, found)
     }
 }
 
@@ -284,25 +285,13 @@ struct Search<'a, V> {
     k: u32,
 }
 
-struct ByGroups<'a, V, F> {
-    search: &'a Search<'a, V>,
-    queries: &'a [V],
-    scratch: &'a mut Scratch,
-    found: &'a mut F,
-}
+impl<V: Value> Grouped<V> for Search<'_, V> {
+    type Scratch = Scratch;
 
-impl<V: Value, F: FnMut(Found)> machine::Task for ByGroups<'_, V, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Scan>(self) {
-        for (group, queries) in self.queries.chunks(GROUP).enumerate() {
-            self.search.group::<S>(queries, group * GROUP, self.scratch, self.found);
-        }
+    fn size(&self) -> usize {
+        GROUP
     }
-}
 
-impl<V: Value> Search<'_, V> {
     #[inline(always)]
     fn group<S: Scan>(
         &self,
@@ -310,7 +299,7 @@ impl<V: Value> Search<'_, V> {
         first: usize,
         scratch: &mut Scratch,
         found: &mut impl FnMut(Found),
-    ) {
+    ) -> Result<(), HammingError> {
         scratch.visits.clear();
         scratch.candidates.clear();
         for (query, &value) in (0..).zip(queries) {
@@ -342,8 +331,11 @@ impl<V: Value> Search<'_, V> {
                 }
             }
         }
+        Ok(())
     }
+}
 
+impl<V: Value> Search<'_, V> {
     #[inline(always)]
     fn scan_pages<S: Scan>(&self, queries: &[V], scratch: &mut Scratch) {
         scratch.later.clear();
@@ -397,7 +389,7 @@ mod tests {
         for &level in Level::available() {
             for fresh in [&fresh, &copy] {
                 let mut found = Vec::new();
-                fresh.find(level, queries, k, &mut Scratch::default(), &mut |f| found.push(f));
+                fresh.find(level, queries, k, &mut Scratch::default(), &mut |f| found.push(f)).unwrap();
                 found.sort_unstable();
                 assert_eq!(found, truth);
             }

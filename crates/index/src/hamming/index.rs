@@ -384,8 +384,7 @@ impl<V: Value> State<V> {
     ) -> Result<(), HammingError> {
         self.parts.iter().try_for_each(|part| part.find(searcher, queries, k, &self.deleted, found))?;
         let mut found = live(self.fresh_start, &self.deleted, found);
-        self.fresh.find(searcher.level, queries, k, &mut searcher.fresh, &mut found);
-        Ok(())
+        self.fresh.find(searcher.level, queries, k, &mut searcher.fresh, &mut found)
     }
 }
 

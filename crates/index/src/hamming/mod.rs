@@ -7,6 +7,7 @@ mod error;
 mod file;
 mod folder;
 mod fresh;
+mod groups;
 mod index;
 mod manifest;
 mod merge;

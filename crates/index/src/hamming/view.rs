@@ -56,10 +56,7 @@ impl<V: Value> Part<V> {
         let mut found = live(self.ordinals.start, deleted, found);
         match &self.body {
             Body::Segment(segment) => segment.find(searcher, queries, k, &mut found),
-            Body::Fresh(fresh) => {
-                fresh.find(searcher.level, queries, k, &mut searcher.fresh, &mut found);
-                Ok(())
-            }
+            Body::Fresh(fresh) => fresh.find(searcher.level, queries, k, &mut searcher.fresh, &mut found),
         }
     }
 

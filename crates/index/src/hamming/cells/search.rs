@@ -1,13 +1,14 @@
 //! Searching the cells.
 
+use super::super::groups::{self, Grouped};
 use super::super::scheme::{Condition, is_first};
 use super::super::{Found, HammingError};
 use super::{Cells, FilterShape, TableView, each_ordinal};
 use crate::machine::columns::Scan;
 use crate::memory::View;
-use crate::{Level, Value, machine};
+use crate::{Level, Value};
 
-/// Queries on their way at the same time, and the most cells they may visit together: a large distance has thousands of
+/// Queries of a group, and the most cells they may visit together: a large distance has thousands of
 /// cells for each query.
 const GROUP: usize = 16;
 const MOST_VISITS: usize = 1 << 14;
@@ -56,28 +57,6 @@ struct Search<'a, V> {
     k: u32,
 }
 
-struct ByGroups<'a, V, F> {
-    search: &'a Search<'a, V>,
-    queries: &'a [V],
-    scratch: &'a mut Scratch,
-    found: &'a mut F,
-}
-
-impl<V: Value, F: FnMut(Found)> machine::Task for ByGroups<'_, V, F> {
-    type Output = Result<(), HammingError>;
-
-    #[inline(always)]
-    fn run<S: Scan>(self) -> Self::Output {
-        let mut errors = Vec::new();
-        let visits: usize = self.search.flips.iter().map(Vec::len).sum();
-        let size = (MOST_VISITS / (visits + 1)).clamp(1, GROUP);
-        for (group, queries) in self.queries.chunks(size).enumerate() {
-            self.search.group(queries, group * size, self.scratch, &mut errors, self.found)?;
-        }
-        Ok(())
-    }
-}
-
 impl<V: Value> Cells<V> {
     /// Finds everything within `k` bits of each query.
     pub(crate) fn find(
@@ -102,7 +81,10 @@ impl<V: Value> Cells<V> {
             flips: flips.collect(),
             k,
         };
-        machine::run(level, ByGroups { search: &search, queries, scratch, found })
+        let mut work = Work { scratch: std::mem::take(scratch), errors: Vec::new() };
+        let outcome = groups::search(level, &search, queries, &mut work, found);
+        *scratch = work.scratch;
+        outcome
     }
 }
 
@@ -122,17 +104,31 @@ fn flips(bits: u32, radius: u32) -> Vec<u32> {
     all
 }
 
-impl<V: Value> Search<'_, V> {
+/// What a group works with.
+struct Work<V> {
+    scratch: Scratch,
+    /// In which bits matches of other tables than the first differ from their queries.
+    errors: Vec<V>,
+}
+
+impl<V: Value> Grouped<V> for Search<'_, V> {
+    type Scratch = Work<V>;
+
+    fn size(&self) -> usize {
+        let visits: usize = self.flips.iter().map(Vec::len).sum();
+        (MOST_VISITS / (visits + 1)).clamp(1, GROUP)
+    }
+
     /// Each step announces what the next will read, for all queries of the group.
     #[inline(always)]
-    fn group(
+    fn group<S: Scan>(
         &self,
         queries: &[V],
         first: usize,
-        scratch: &mut Scratch,
-        errors: &mut Vec<V>,
+        work: &mut Work<V>,
         found: &mut impl FnMut(Found),
     ) -> Result<(), HammingError> {
+        let Work { scratch, errors } = work;
         self.announce(queries);
         self.cells.sections.sound()?;
         self.choose_cells(queries, scratch);
@@ -154,7 +150,9 @@ impl<V: Value> Search<'_, V> {
         }
         Ok(())
     }
+}
 
+impl<V: Value> Search<'_, V> {
     #[inline(always)]
     fn tables(&self) -> impl Iterator<Item = (usize, &TableView<'_, V>)> {
         self.tables.iter().enumerate().filter(|(i, _)| self.conditions[*i].is_some())

@@ -3,14 +3,14 @@
 
 use super::dictionary::{Dictionary, STARTS_OWN, tag_of};
 use super::layout::*;
-use super::machine::{Work, run};
+use super::machine::{Machine, Work, prefetch, run};
 use super::model::TaggerScratch;
 use super::own::OwnWords;
-use super::route::{Chunk, OWN_TAG};
+use super::route::{CHUNK, Chunk, OWN_TAG};
 use crate::span::Span;
 
 /// Tags of words that are remembered, because a guess is long.
-const CACHE: usize = 1 << 14;
+const CACHE: usize = 1 << 16;
 /// Words of so many characters are remembered, with so many bits each.
 const CACHED_LENGTH: usize = 4;
 const RANK_BITS: u32 = 14;
@@ -19,6 +19,8 @@ const RANK_BITS: u32 = 14;
 #[derive(Default)]
 pub(super) struct Scratch {
     chunk: Chunk,
+    /// Runs of single characters: the number of the first one's word, and of its character.
+    runs: Vec<(u32, u32)>,
     ends: Vec<u8>,
     tagger: TaggerScratch,
     /// The ranks of a word's characters, then its tag. Right for every dictionary: a user's words never get here.
@@ -79,9 +81,9 @@ struct Cut<'a, const MODEL: bool, const TAGS: bool, const OWN: bool> {
 
 impl<const MODEL: bool, const TAGS: bool, const OWN: bool> Work for Cut<'_, MODEL, TAGS, OWN> {
     #[inline(always)]
-    fn run(self) {
+    fn run(self, machine: impl Machine) {
         let Self { dictionary, text, scratch, cuts } = self;
-        dictionary.cut::<MODEL, TAGS, OWN>(text, scratch, cuts);
+        dictionary.cut::<MODEL, TAGS, OWN>(machine, text, scratch, cuts);
     }
 }
 
@@ -90,6 +92,7 @@ impl Dictionary {
     #[inline(always)]
     fn cut<const MODEL: bool, const TAGS: bool, const OWN: bool>(
         &self,
+        machine: impl Machine,
         text: &str,
         scratch: &mut Scratch,
         cuts: &mut Cuts,
@@ -98,7 +101,11 @@ impl Dictionary {
         cuts.tags.clear();
         let mut at = 0;
         while at < text.len() {
-            at = scratch.chunk.read(self, text, at);
+            at = scratch.chunk.read(machine, self, text, at);
+            // What is read next.
+            for byte in text.as_bytes()[at..].iter().step_by(64).take(CHUNK * 3 / 64) {
+                prefetch(byte);
+            }
             scratch.chunk.look_up(self);
             scratch.chunk.find_path::<TAGS, OWN>(self, text);
             let from = cuts.offsets.len();
@@ -107,13 +114,8 @@ impl Dictionary {
             let len = if MODEL || TAGS {
                 cuts.tags.resize(if TAGS { from + scratch.chunk.len } else { 0 }, 0);
                 let tags = if TAGS { &mut cuts.tags[from..] } else { &mut [] };
-                let mut words = Words { dictionary: self, text, scratch, offsets, tags, len: 0 };
-                if MODEL {
-                    words.emit_with_model::<TAGS, OWN>();
-                } else {
-                    words.emit_with_tags::<OWN>();
-                }
-                words.len
+                let mut words = Words { dictionary: self, text, scratch, offsets, tags, before: 0 };
+                if MODEL { words.emit_with_model::<TAGS, OWN>() } else { words.emit_with_tags::<OWN>() }
             } else {
                 emit(&scratch.chunk, offsets)
             };
@@ -151,27 +153,18 @@ struct Words<'a> {
     /// Room for as many words as the chunk has characters.
     offsets: &'a mut [u32],
     tags: &'a mut [u8],
-    /// How many words there are so far.
-    len: usize,
+    /// How many more characters than words there are before the run of single characters at hand.
+    before: usize,
 }
 
-impl Words<'_> {
-    #[inline(always)]
-    fn push<const TAGS: bool>(&mut self, at: usize, tag: u8) {
-        let offset = self.scratch.chunk.offsets[at];
-        if let Some(place) = self.offsets.get_mut(self.len) {
-            *place = offset;
-        }
-        if TAGS && let Some(place) = self.tags.get_mut(self.len) {
-            *place = tag;
-        }
-        self.len += 1;
-    }
+/// The offset of a word that was joined to the one before it. No word starts there: texts are shorter.
+const JOINED: u32 = u32::MAX;
 
-    /// Words without the model, with tags.
+impl Words<'_> {
+    /// Words without the model, with tags. Returns how many.
     #[inline(always)]
-    fn emit_with_tags<const OWN: bool>(&mut self) {
-        let mut at = 0;
+    fn emit_with_tags<const OWN: bool>(&mut self) -> usize {
+        let (mut at, mut len) = (0, 0);
         while at < self.scratch.chunk.len {
             let steps = &self.scratch.chunk.steps;
             let step = steps[at];
@@ -181,60 +174,105 @@ impl Words<'_> {
             }
             let joined = step.is_alphanumeric() && end - at > 1;
             let tag = if joined { self.tag::<OWN>(at, end) } else { self.scratch.chunk.tags[at] };
-            self.push::<true>(at, tag);
+            self.offsets[len] = self.scratch.chunk.offsets[at];
+            self.tags[len] = tag;
+            len += 1;
             at = end;
         }
+        len
     }
 
-    /// Words with the model: it cuts the runs of single characters.
+    /// Words with the model: it joins some of the single characters that stand side by side. Returns how many.
+    ///
+    /// Where such runs are can hardly be predicted, and a wrong guess of the processor costs more than a word; so all
+    /// steps become words first, without a branch, then the runs are gone through, and then what was joined goes.
     #[inline(always)]
-    fn emit_with_model<const TAGS: bool, const OWN: bool>(&mut self) {
-        let end_of_chunk = self.scratch.chunk.len;
-        // Not in `self` while the loop runs: it would go through memory at every word.
-        let (mut at, mut len) = (0, self.len);
-        while at < end_of_chunk {
-            let chunk = &self.scratch.chunk;
-            // Behind the last character there is a separator.
-            let steps = &chunk.steps[..=end_of_chunk];
-            let (step, next) = (steps[at], steps[at + 1]);
-            let mut end = at + step.length();
-            if !(step.is_single() && next.is_single()) {
-                self.offsets[len] = chunk.offsets[at];
-                if TAGS {
-                    self.tags[len] = chunk.tags[at];
-                }
-                len += 1;
-                at = end;
-                continue;
-            }
-            while steps[end].is_single() {
-                end += 1;
-            }
-            let by_model = step.is_single_of_model() && next.is_single_of_model();
-            if !TAGS && !OWN && by_model && end == at + 2 && !chunk.has_pair(at) {
-                // The common case; whether the two are joined can hardly be predicted.
-                let joined = self.dictionary.fixed.model.joins(chunk.codes[at], chunk.codes[at + 1]);
-                self.offsets[len] = chunk.offsets[at];
-                self.offsets[len + 1] = chunk.offsets[at + 1];
-                len += 2 - usize::from(joined);
-            } else {
-                self.len = len;
-                self.emit_run::<TAGS, OWN>(at, end);
-                len = self.len;
-            }
-            at = end;
+    fn emit_with_model<const TAGS: bool, const OWN: bool>(&mut self) -> usize {
+        let (len, runs) = self.emit_steps::<TAGS>();
+        let mut first = len;
+        for number in 0..runs {
+            let (word, start) = self.scratch.runs[number];
+            let (word, start) = (word as usize, start as usize);
+            self.before = start - word;
+            self.join_run::<TAGS, OWN>(start);
+            first = first.min(word);
         }
-        self.len = len;
+        let mut kept = first;
+        for word in first..len {
+            let offset = self.offsets[word];
+            self.offsets[kept] = offset;
+            if TAGS {
+                self.tags[kept] = self.tags[word];
+            }
+            kept += usize::from(offset != JOINED);
+        }
+        kept
     }
 
-    /// Words of a run of two and more single characters.
-    fn emit_run<const TAGS: bool, const OWN: bool>(&mut self, start: usize, end: usize) {
+    /// Every step a word. Returns how many there are, and how many runs of two and more single characters.
+    #[inline(always)]
+    fn emit_steps<const TAGS: bool>(&mut self) -> (usize, usize) {
+        let Scratch { chunk, runs, .. } = &mut *self.scratch;
+        let room = chunk.len;
+        if runs.len() < room {
+            runs.resize(room, (0, 0));
+        }
+        let (steps, starts, tags) = (&chunk.steps[..room], &chunk.offsets[..room], &chunk.tags[..room]);
+        let (offsets, own_tags) = (&mut self.offsets[..room], if TAGS { &mut self.tags[..room] } else { &mut [] });
+        let runs = &mut runs[..room];
+        let (mut at, mut len, mut count) = (0, 0, 0);
+        // Whether the last steps were single characters: a bit each.
+        let mut singles = 0_u32;
+        while let Some(&step) = steps.get(at) {
+            offsets[len] = starts[at];
+            if TAGS {
+                own_tags[len] = tags[at];
+            }
+            singles = singles << 1 | u32::from(step.is_single());
+            // The second of a run: its first one stands right before it.
+            runs[count] = ((len as u32).wrapping_sub(1), (at as u32).wrapping_sub(1));
+            count += usize::from(singles & 0b111 == 0b011);
+            len += 1;
+            at += step.length();
+        }
+        (len, count)
+    }
+
+    /// The words of the run of single characters that starts at `start`.
+    #[inline(always)]
+    fn join_run<const TAGS: bool, const OWN: bool>(&mut self, start: usize) {
+        let chunk = &self.scratch.chunk;
+        let (mut end, mut by_model) = (start, true);
+        while chunk.steps[end].is_single() {
+            by_model &= chunk.steps[end].is_single_of_model();
+            end += 1;
+        }
+        // The common cases without a branch on what the model says, which can hardly be predicted. A word that lost
+        // against its characters stays lost.
+        if !TAGS && !OWN && by_model {
+            let model = &self.dictionary.fixed.model;
+            let words = &mut self.offsets[start - self.before..];
+            match (&chunk.codes[start..end], words) {
+                (&[first, second], [_, word, ..]) => {
+                    let joined = model.joins(first, second) & tag_of(chunk.node(start)).is_none();
+                    *word |= u32::from(joined).wrapping_neg();
+                    return;
+                }
+                (&[first, second, third], [_, one, two, ..]) if !chunk.has_pair(start) => {
+                    let ends = model.ends_of([first, second, third]);
+                    *one |= u32::from(ends[0] == 0).wrapping_neg();
+                    *two |= u32::from(ends[1] == 0).wrapping_neg();
+                    return;
+                }
+                _ => {}
+            }
+        }
+        self.join_long_run::<TAGS, OWN>(start, end);
+    }
+
+    fn join_long_run<const TAGS: bool, const OWN: bool>(&mut self, start: usize, end: usize) {
         if self.tag_in_dictionary(start, end).is_some() || OWN && self.is_own(start, end) {
             // A word that lost against its characters stays lost.
-            for at in start..end {
-                let tag = self.scratch.chunk.tags[at];
-                self.push::<TAGS>(at, tag);
-            }
             return;
         }
         let mut at = start;
@@ -246,9 +284,9 @@ impl Words<'_> {
                 stop += 1;
             }
             if of_model {
-                self.emit_by_model::<TAGS, OWN>(at, stop);
+                self.join_by_model::<TAGS, OWN>(at, stop);
             } else {
-                self.emit_foreign::<TAGS, OWN>(at, stop);
+                self.join_foreign::<TAGS, OWN>(at, stop);
             }
             at = stop;
         }
@@ -256,23 +294,30 @@ impl Words<'_> {
 
     /// Words of characters that the model accepts.
     #[inline(always)]
-    fn emit_by_model<const TAGS: bool, const OWN: bool>(&mut self, start: usize, end: usize) {
+    fn join_by_model<const TAGS: bool, const OWN: bool>(&mut self, start: usize, end: usize) {
         let model = &self.dictionary.fixed.model;
         let codes = &self.scratch.chunk.codes[start..end];
         match *codes {
-            [_] => self.word::<TAGS, OWN>(start, end),
-            [first, second] if model.joins(first, second) => self.word::<TAGS, OWN>(start, end),
-            [_, _] => {
-                self.word::<TAGS, OWN>(start, start + 1);
-                self.word::<TAGS, OWN>(start + 1, end);
+            [_] => {}
+            [first, second] => {
+                if model.joins(first, second) {
+                    self.join::<TAGS, OWN>(start, end);
+                }
             }
             _ => {
                 model.ends(codes, &mut self.scratch.ends);
-                let mut from = start;
-                for at in start..end {
-                    if self.scratch.ends[at - start] != 0 {
-                        self.word::<TAGS, OWN>(from, at + 1);
-                        from = at + 1;
+                if TAGS {
+                    let mut from = start;
+                    for at in start..end {
+                        if self.scratch.ends[at - start] != 0 {
+                            self.join::<TAGS, OWN>(from, at + 1);
+                            from = at + 1;
+                        }
+                    }
+                } else {
+                    let words = &mut self.offsets[start + 1 - self.before..end - self.before];
+                    for (word, &ends) in words.iter_mut().zip(&self.scratch.ends) {
+                        *word |= u32::from(ends == 0).wrapping_neg();
                     }
                 }
             }
@@ -280,7 +325,7 @@ impl Words<'_> {
     }
 
     /// Words of other characters: numbers, identifiers and the like whole, whatever is between them whole.
-    fn emit_foreign<const TAGS: bool, const OWN: bool>(&mut self, start: usize, end: usize) {
+    fn join_foreign<const TAGS: bool, const OWN: bool>(&mut self, start: usize, end: usize) {
         const DOT: u16 = code_of_rank(FIRST_SIGN + 3);
         const UNDERSCORE: u16 = code_of_rank(FIRST_SIGN + 4);
         const PERCENT: u16 = code_of_rank(FIRST_SIGN + 5);
@@ -307,7 +352,7 @@ impl Words<'_> {
                     stop += 1;
                 }
             }
-            self.word::<TAGS, OWN>(at, stop);
+            self.join::<TAGS, OWN>(at, stop);
             at = stop;
         }
     }
@@ -317,15 +362,15 @@ impl Words<'_> {
         self.dictionary.singles[usize::from(self.scratch.chunk.codes[at]) % CODES].about & flag != 0
     }
 
-    /// A word that the path does not have as such.
+    /// Makes one word of single characters in the run at hand.
     #[inline(always)]
-    fn word<const TAGS: bool, const OWN: bool>(&mut self, start: usize, end: usize) {
-        let tag = match end - start {
-            _ if !TAGS => 0,
-            1 => self.scratch.chunk.tags[start],
-            _ => self.tag::<OWN>(start, end),
-        };
-        self.push::<TAGS>(start, tag);
+    fn join<const TAGS: bool, const OWN: bool>(&mut self, start: usize, end: usize) {
+        if end - start > 1 {
+            if TAGS {
+                self.tags[start - self.before] = self.tag::<OWN>(start, end);
+            }
+            self.offsets[start + 1 - self.before..end - self.before].fill(JOINED);
+        }
     }
 
     /// Whether the word of two and more characters is the user's.

@@ -184,35 +184,36 @@ impl Dictionary {
 
     /// Where in the bitmap the word for `first` and `second` is.
     #[inline(always)]
-    pub(super) fn word_of_pair(&self, first: u16, second: u16) -> u32 {
-        let row = self.fixed.rows[usize::from(first) % CODES];
+    pub(super) fn word_of_pair(rows: &[u32; CODES], first: u16, second: u16) -> u32 {
+        let row = rows[usize::from(first) % CODES];
         (row >> ROW_BITS) + (u32::from(second) / 64).min(row & ((1 << ROW_BITS) - 1))
     }
 
-    /// The node for the second character of the pair, from that word; or 0.
+    /// The node for the second character of the pair, from that word, and 1 if there is one, else 0.
     #[inline(always)]
-    pub(super) fn node_in_word(word: u64, second: u16) -> u32 {
+    pub(super) fn node_in_word(word: u64, second: u16) -> (u32, u32) {
         let bit = u32::from(second) % 64;
         let before = (word & ((1 << bit) - 1)).count_ones();
-        ((word >> GROUP) as u32 + before) & ((word >> bit) as u32 & 1).wrapping_neg()
+        ((word >> GROUP) as u32 + before, (word >> bit) as u32 & 1)
     }
 
     /// The node of the characters `first` and `second`, or 0.
     fn node_of_pair(&self, first: u16, second: u16) -> usize {
-        let word = self.word_of_pair(first, second);
-        Self::node_in_word(self.fixed.pairs[word as usize % PAIRS], second) as usize
+        let word = Self::word_of_pair(&self.fixed.rows, first, second);
+        let (node, is_there) = Self::node_in_word(self.fixed.pairs[word as usize % PAIRS], second);
+        (node * is_there) as usize
     }
 
-    /// Where in the double array the child of `node` for `code` may be, as far as the filter of a node of two
-    /// characters knows; else 0, where nothing is.
+    /// Where in the double array the child of `node` for `code` is if there is one, and 1 if there may be one as far as
+    /// the filter of a node of two characters knows, else 0.
     #[inline(always)]
-    pub(super) fn third(node: u64, code: u16) -> u32 {
+    pub(super) fn third(node: u64, code: u16) -> (u32, u32) {
         let code = u32::from(code);
-        let passes = node >> (FILTER_BY_CODE + code % 16) & node >> (FILTER_BY_GROUP + code / 64 % 8) & 1;
-        (((node >> BASE_SHIFT) & BASE_MASK) as u32 + code) & (passes as u32).wrapping_neg()
+        let may_be = node >> (FILTER_BY_CODE + code % 16) & node >> (FILTER_BY_GROUP + code / 64 % 8) & 1;
+        (((node >> BASE_SHIFT) & BASE_MASK) as u32 + code, may_be as u32)
     }
 
-    /// The same for a node of three and more characters.
+    /// The same in one number for a node of three and more characters: 0, where nothing is, if there is none.
     #[inline(always)]
     pub(super) fn further(node: u64, code: u16) -> u32 {
         let code = u32::from(code);
@@ -220,10 +221,27 @@ impl Dictionary {
         (((node >> BASE_SHIFT) & BASE_MASK) as u32 + code) & (passes as u32).wrapping_neg()
     }
 
+    /// The same for either kind of node.
+    #[inline]
+    fn child(node: u64, deep: bool, code: u16) -> u32 {
+        if deep {
+            return Self::further(node, code);
+        }
+        let (at, may_be) = Self::third(node, code);
+        at * may_be
+    }
+
     /// Whether a node of the double array is the child for `code`.
     #[inline(always)]
     pub(super) fn is_child(node: u64, code: u16) -> bool {
         node >> CHECK_SHIFT & CHECK_MASK == u64::from(code)
+    }
+
+    /// The same as a mask of all bits or none, without a branch.
+    #[inline(always)]
+    pub(super) fn child_mask(node: u64, code: u16) -> u64 {
+        let difference = node >> CHECK_SHIFT & CHECK_MASK ^ u64::from(code);
+        ((difference as i64 - 1) >> 63) as u64
     }
 
     /// The node of two and more characters at the end of these codes, if words go on so far.
@@ -233,7 +251,7 @@ impl Dictionary {
         let at = self.node_of_pair(*first, *second);
         let mut found = Found { at, deep: false, node: self.nodes[at % NODES] };
         for &code in rest {
-            let at = if found.deep { Self::further(found.node, code) } else { Self::third(found.node, code) };
+            let at = Self::child(found.node, found.deep, code);
             found = Found { at: at as usize, deep: true, node: self.deep[at as usize % DEEP] };
             if !Self::is_child(found.node, code) {
                 return None;
@@ -251,7 +269,7 @@ impl Dictionary {
             each(length, node);
         }
         for &code in rest {
-            let at = if length == 2 { Self::third(node, code) } else { Self::further(node, code) };
+            let at = Self::child(node, length > 2, code);
             node = self.deep[at as usize % DEEP];
             if !Self::is_child(node, code) {
                 return;

@@ -25,50 +25,55 @@ impl Model {
         end > single
     }
 
-    /// For each character whether a word ends after it.
+    /// For each character whether a word ends after it: 1 or 0.
     pub(super) fn ends<'a>(&self, codes: &[u16], ends: &'a mut Vec<u8>) -> &'a [u8] {
-        let steps = &self.steps;
         ends.clear();
-        let Some((&first, rest)) = codes.split_first() else { return ends };
+        ends.resize(codes.len(), 0);
+        self.fill_ends(codes, ends);
+        ends
+    }
+
+    /// The same for so few characters that there is no loop.
+    #[inline(always)]
+    pub(super) fn ends_of<const N: usize>(&self, codes: [u16; N]) -> [u8; N] {
+        let mut ends = [0; N];
+        self.fill_ends(&codes, &mut ends);
+        ends
+    }
+
+    #[inline(always)]
+    fn fill_ends(&self, codes: &[u16], ends: &mut [u8]) {
+        /// By state and whether its first predecessor was better: begin and single come after end or single, end and
+        /// middle after begin or middle. A table, because neither can be predicted.
+        const BEFORE: [[u8; 2]; 4] = [[3, 1], [2, 0], [2, 0], [3, 1]];
+        let steps = &self.steps;
+        let Some((&first, rest)) = codes.split_first() else { return };
         let emission = &self.emissions[usize::from(first)];
         let [mut begin, mut end, mut middle, mut single] =
             std::array::from_fn(|state| self.start[state] + emission[state]);
         // Of each state's two possible predecessors, whether the first was better: a bit a state.
-        ends.push(0);
-        for &code in rest {
+        for (&code, firsts) in rest.iter().zip(&mut ends[1..]) {
             let e = &self.emissions[usize::from(code)];
             let to_begin = (end + steps[1][0] + e[0], single + steps[3][0] + e[0]);
             let to_end = (begin + steps[0][1] + e[1], middle + steps[2][1] + e[1]);
             let to_middle = (begin + steps[0][2] + e[2], middle + steps[2][2] + e[2]);
             let to_single = (end + steps[1][3] + e[3], single + steps[3][3] + e[3]);
-            let mut firsts = 0;
-            for (state, (score, two)) in [
-                (&mut begin, to_begin),
-                (&mut end, to_end),
-                (&mut middle, to_middle),
-                (&mut single, to_single),
-            ]
-            .into_iter()
-            .enumerate()
-            {
-                firsts |= u8::from(two.0 > two.1) << state;
-                *score = larger(two.0, two.1);
-            }
-            ends.push(firsts);
+            let first_is_better = |two: (f64, f64)| u8::from(two.0 > two.1);
+            *firsts = first_is_better(to_begin)
+                | first_is_better(to_end) << 1
+                | first_is_better(to_middle) << 2
+                | first_is_better(to_single) << 3;
+            begin = larger(to_begin.0, to_begin.1);
+            end = larger(to_end.0, to_end.1);
+            middle = larger(to_middle.0, to_middle.1);
+            single = larger(to_single.0, to_single.1);
         }
-        let mut state = if end > single { 1 } else { 3 };
+        let mut state: u8 = if end > single { 1 } else { 3 };
         for firsts in ends.iter_mut().rev() {
-            let first = *firsts >> state & 1 == 1;
+            let first = *firsts >> state & 1;
             *firsts = state & 1; // end and single are odd
-            // Begin and single come after end or single, end and middle after begin or middle.
-            state = match (state, first) {
-                (0 | 3, true) => 1,
-                (0 | 3, false) => 3,
-                (_, true) => 0,
-                (_, false) => 2,
-            };
+            state = BEFORE[usize::from(state) % 4][usize::from(first)];
         }
-        ends
     }
 }
 

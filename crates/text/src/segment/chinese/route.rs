@@ -8,10 +8,10 @@
 
 use super::dictionary::{Dictionary, NEVER, SINGLE_TAG, STARTS_OWN, Single};
 use super::layout::*;
-use super::machine::prefetch;
+use super::machine::{Machine, prefetch};
 
 /// Characters of a chunk before it ends at the next separator.
-const CHUNK: usize = 256;
+pub(super) const CHUNK: usize = 256;
 /// Entries behind the last character that may be read.
 const PADDING: usize = 4;
 /// Scratch that grew beyond this many characters is given back.
@@ -61,13 +61,15 @@ pub(super) struct Chunk {
     pub(super) codes: Vec<u16>,
     /// Byte offsets in the text; one more for the end.
     pub(super) offsets: Vec<u32>,
+    /// Where in the pair bitmap this character and the next are.
+    words: Vec<u32>,
     /// What the lookup goes on with: a character, and where the tables have more about it.
     found: Vec<(u32, u32)>,
     /// The node of this character and the next, or 0.
     nodes: Vec<u64>,
     /// The node of this character and the next two, or 0.
     deep: Vec<u64>,
-    /// Where in the double array the node of this character and the next three may be, or 0.
+    /// Where in the double array the node of this character and the next three is, or 0.
     fourths: Vec<u32>,
     /// The score of the best path from here on.
     scores: Vec<f64>,
@@ -86,6 +88,7 @@ impl Chunk {
         if self.codes.len() < len {
             self.codes.resize(len, SEPARATOR);
             self.offsets.resize(len, 0);
+            self.words.resize(len, 0);
             self.found.resize(len, (0, 0));
             self.nodes.resize(len, 0);
             self.deep.resize(len, 0);
@@ -102,6 +105,12 @@ impl Chunk {
         self.nodes[at] != 0
     }
 
+    /// The node of the character and the next, or 0.
+    #[inline(always)]
+    pub(super) fn node(&self, at: usize) -> u64 {
+        self.nodes[at]
+    }
+
     /// Gives memory back that only a text without separators needed.
     pub(super) fn release(&mut self) {
         if self.codes.len() > KEPT {
@@ -111,9 +120,15 @@ impl Chunk {
 
     /// Reads characters from `text` at `from` on, and returns where the chunk ends.
     #[inline(always)]
-    pub(super) fn read(&mut self, dictionary: &Dictionary, text: &str, from: usize) -> usize {
+    pub(super) fn read(
+        &mut self,
+        machine: impl Machine,
+        dictionary: &Dictionary,
+        text: &str,
+        from: usize,
+    ) -> usize {
         self.make_room(CHUNK);
-        let (mut at, mut len) = self.read_first(dictionary, text, from);
+        let (mut at, mut len) = self.read_first(machine, dictionary, text, from);
         while at < text.len() && self.codes[len - 1] != SEPARATOR {
             if len + PADDING == self.codes.len() {
                 self.make_room(len * 2);
@@ -133,21 +148,40 @@ impl Chunk {
 
     /// Reads until the chunk or the text is full.
     #[inline(always)]
-    fn read_first(&mut self, dictionary: &Dictionary, text: &str, from: usize) -> (usize, usize) {
+    fn read_first(
+        &mut self,
+        machine: impl Machine,
+        dictionary: &Dictionary,
+        text: &str,
+        from: usize,
+    ) -> (usize, usize) {
         let (Some(codes), Some(offsets)) =
             (self.codes.first_chunk_mut::<CHUNK>(), self.offsets.first_chunk_mut::<CHUNK>())
         else {
             return (from, 0);
         };
         let bytes = text.as_bytes();
+        let of_basic = &*dictionary.fixed.codes;
         let (mut at, mut len) = (from, 0);
         while len < CHUNK && at < bytes.len() {
+            while let (Some(sixteen), Some(codes), Some(offsets)) =
+                (chunk_at(bytes, at), chunk_at_mut::<_, 4>(codes, len), chunk_at_mut(offsets, len))
+                && let Some(four) = machine.four_of_three(sixteen)
+            {
+                *codes = four.map(|point| of_basic[point as usize % (1 << 16)]);
+                *offsets = [0, 3, 6, 9].map(|bytes| at as u32 + bytes);
+                at += 12;
+                len += 4;
+            }
+            if len == CHUNK || at == bytes.len() {
+                break;
+            }
             offsets[len] = at as u32;
             if let Some(&[a, b, c]) = bytes.get(at..).and_then(|rest| rest.first_chunk())
                 && a & 0xF0 == 0xE0
             {
                 let basic = (u16::from(a) << 12) | (u16::from(b) & 63) << 6 | u16::from(c) & 63;
-                codes[len] = dictionary.fixed.codes[usize::from(basic)];
+                codes[len] = of_basic[usize::from(basic)];
                 at += 3;
             } else {
                 let (code, bytes) = character(dictionary, text, at);
@@ -166,39 +200,55 @@ impl Chunk {
         let codes = &self.codes[..len + PADDING];
         let (nodes, deep) = (&mut self.nodes[..len], &mut self.deep[..len]);
         let (fourths, found) = (&mut self.fourths[..len], &mut self.found[..len]);
-        for ((found, &first), &second) in found.iter_mut().zip(codes).zip(&codes[1..]) {
-            found.1 = dictionary.word_of_pair(first, second);
-            prefetch(&dictionary.fixed.pairs[found.1 as usize % PAIRS]);
+        let words = &mut self.words[..len];
+        // References of their own: else the compiler reads the addresses again after every store.
+        let (rows, all_pairs) = (&*dictionary.fixed.rows, &*dictionary.fixed.pairs);
+        let (all_nodes, all_deep) = (&*dictionary.nodes, &*dictionary.deep);
+        for ((place, &first), &second) in words.iter_mut().zip(codes).zip(&codes[1..]) {
+            let word = Dictionary::word_of_pair(rows, first, second) as usize % PAIRS;
+            *place = word as u32;
+            prefetch(&all_pairs[word]);
         }
         // Of each list only what goes on is kept, at its front: that is not even half of the pairs.
         let mut pairs = 0;
-        for (at, &second) in codes[1..=len].iter().enumerate() {
-            let word = dictionary.fixed.pairs[found[at].1 as usize % PAIRS];
-            let node = Dictionary::node_in_word(word, second);
-            prefetch(&dictionary.nodes[node as usize % NODES]);
+        for (at, (&word, &second)) in words.iter().zip(&codes[1..]).enumerate() {
+            let (node, is_there) = Dictionary::node_in_word(all_pairs[word as usize % PAIRS], second);
             found[pairs] = (at as u32, node);
-            pairs += usize::from(node != 0);
+            pairs += is_there as usize;
+        }
+        for &(_, node) in &found[..pairs] {
+            prefetch(&all_nodes[node as usize % NODES]);
         }
         nodes.fill(0);
         let mut thirds = 0;
         for number in 0..pairs {
             let (at, node) = found[number];
-            let node = dictionary.nodes[node as usize % NODES];
+            let node = all_nodes[node as usize % NODES];
             nodes[at as usize] = node;
-            let third = Dictionary::third(node, codes[at as usize + 2]);
-            prefetch(&dictionary.deep[third as usize % DEEP]);
+            let (third, may_be) = Dictionary::third(node, codes[at as usize + 2]);
             found[thirds] = (at, third);
-            thirds += usize::from(third != 0);
+            thirds += may_be as usize;
+        }
+        for &(_, third) in &found[..thirds] {
+            prefetch(&all_deep[third as usize % DEEP]);
         }
         deep.fill(0);
+        let mut longer = 0;
+        for number in 0..thirds {
+            let (at, third) = found[number];
+            let node = all_deep[third as usize % DEEP];
+            let node = node & Dictionary::child_mask(node, codes[at as usize + 2]);
+            deep[at as usize] = node;
+            let fourth = Dictionary::further(node, codes[at as usize + 3]);
+            prefetch(&all_deep[fourth as usize % DEEP]);
+            found[longer] = (at, fourth);
+            longer += usize::from(fourth != 0);
+        }
+        // The path takes a branch for these, so only those that are there.
         fourths.fill(0);
-        for &(at, third) in &found[..thirds] {
-            let at = at as usize;
-            let node = dictionary.deep[third as usize % DEEP];
-            let node = node & u64::from(Dictionary::is_child(node, codes[at + 2])).wrapping_neg();
-            deep[at] = node;
-            fourths[at] = Dictionary::further(node, codes[at + 3]);
-            prefetch(&dictionary.deep[fourths[at] as usize % DEEP]);
+        for &(at, fourth) in &found[..longer] {
+            let node = all_deep[fourth as usize % DEEP];
+            fourths[at as usize] = fourth & Dictionary::child_mask(node, codes[at as usize + 3]) as u32;
         }
     }
 
@@ -292,6 +342,17 @@ impl Chunk {
 #[inline(always)]
 fn select(mask: u32, yes: u32, no: u32) -> u32 {
     no ^ (yes ^ no) & mask
+}
+
+/// So many entries from `at` on.
+#[inline(always)]
+fn chunk_at<T, const N: usize>(entries: &[T], at: usize) -> Option<&[T; N]> {
+    entries.get(at..)?.first_chunk()
+}
+
+#[inline(always)]
+fn chunk_at_mut<T, const N: usize>(entries: &mut [T], at: usize) -> Option<&mut [T; N]> {
+    entries.get_mut(at..)?.first_chunk_mut()
 }
 
 /// The code and the bytes of the character at `at`; `"\r\n"` counts as one.

@@ -236,11 +236,17 @@ impl Output {
                     .and_then(|()| syncer.finish())
                     .and_then(|()| file.sync_all())
                     .and_then(|()| std::fs::rename(&temporary.0, &path))
+                    // The name must be there before anything refers to it.
+                    .and_then(|()| File::open(folder_of(&path))?.sync_all())
                     .map_err(|error| HammingError::io(&temporary.0, error))?;
                 open(&path)
             }
         }
     }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Sends what has been written to the disk while more is made, so that little is left for the end.

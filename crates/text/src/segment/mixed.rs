@@ -9,7 +9,7 @@
 //! The dictionary cuts the whole text at once and what it says between runs is thrown away: it works in
 //! chunks of some hundred characters, and runs are much shorter.
 
-use super::chinese::{Chinese, Cuts, is_of_words};
+use super::chinese::{Chinese, first_bytes, is_of_words};
 use super::{Segment, Tag, UnicodeWords, Word, WordKind, is_han, tag_by_form};
 use crate::span::Span;
 
@@ -30,16 +30,23 @@ impl Mixed {
 
     /// Appends what stands between two Han runs: mostly a comma or a full stop.
     fn append_other(&self, text: &str, part: Span, words: &mut Vec<Word>) {
-        let other = &text[part.range()];
-        if !is_plain_punctuation(other) {
-            return self.unicode.append(text, part, words);
+        let before = words.len();
+        let mut last = None;
+        for c in text[part.range()].chars() {
+            match plain_kind(c) {
+                Some(kind) if !(c == ' ' && last == Some(' ')) => {
+                    let start = words[before..].last().map_or(part.start, |word| word.span.end);
+                    let span = Span { start, end: start + c.len_utf8() as u32 };
+                    let tag = if self.chinese.tags() { tag_by_form("", kind) } else { Tag::NONE };
+                    words.push(Word { span, tag, kind });
+                    last = Some(c);
+                }
+                _ => {
+                    words.truncate(before);
+                    return self.unicode.append(text, part, words);
+                }
+            }
         }
-        words.extend(other.char_indices().map(|(at, c)| {
-            let start = part.start as usize + at;
-            let kind = WordKind::of_char(c);
-            let tag = if self.chinese.tags() { tag_by_form("", kind) } else { Tag::NONE };
-            Word { span: Span::new(start, start + c.len_utf8()), tag, kind }
-        }));
     }
 }
 
@@ -47,101 +54,80 @@ impl Segment for Mixed {
     fn segment(&self, text: &str, words: &mut Vec<Word>) {
         words.clear();
         self.chinese.with_cuts(text, self.chinese.tags(), |cuts| {
-            let (mut done, mut at) = (0, 0);
-            while let Some(run) = next_han_run(text, cuts, &mut at) {
-                let span = Span { start: cuts.offsets[run.start], end: cuts.offsets[run.end] };
-                self.append_other(text, Span { start: done, end: span.start }, words);
-                self.chinese.append_cuts(text, cuts, run, words);
-                done = span.end;
+            words.reserve(cuts.offsets.len());
+            // Up to where the text is done, the first word that may belong to the next run, and whether that has a Han
+            // character by now: until then nobody knows whose its words are.
+            let (mut done, mut run, mut is_han_run) = (0, 0, false);
+            for (number, span) in cuts.words().enumerate() {
+                match class(text, span) {
+                    Class::Han if is_han_run => {
+                        let tag = self.chinese.tag_of_cut(text, cuts, number, span);
+                        words.push(Word { span, tag, kind: WordKind::Word });
+                    }
+                    Class::Han => {
+                        self.append_other(text, Span { start: done, end: cuts.offsets[run] }, words);
+                        self.chinese.append_cuts(text, cuts, run..number + 1, words);
+                        is_han_run = true;
+                    }
+                    Class::Ascii if is_han_run => {
+                        self.chinese.append_cuts(text, cuts, number..number + 1, words);
+                    }
+                    Class::Ascii => {}
+                    Class::Other => {
+                        done = if is_han_run { span.start } else { done };
+                        (run, is_han_run) = (number + 1, false);
+                    }
+                }
             }
-            self.append_other(text, Span { start: done, end: text.len() as u32 }, words);
+            if !is_han_run {
+                self.append_other(text, Span { start: done, end: text.len() as u32 }, words);
+            }
         });
     }
 }
 
-/// The next words, from number `at` on, that lie side by side, are of jieba's class, and have a Han character among
-/// them.
-fn next_han_run(text: &str, cuts: &Cuts, at: &mut usize) -> Option<std::ops::Range<usize>> {
-    /// What the first character of a word says about the whole.
-    enum Class {
-        Han,
-        Ascii,
-        Other,
-    }
-    // A word of jieba's class has no other characters, but Han and ASCII may be mixed.
-    let class = |number: usize| {
-        let &[start, end] = cuts.offsets.get(number..number + 2)? else { return None };
-        let word = &text[start as usize..end as usize];
-        Some(match word.as_bytes() {
-            [0xE5..=0xE9, ..] => Class::Han, // U+5000 to U+9FFF
-            _ if !word.starts_with(is_of_words) => Class::Other,
-            _ if word.contains(is_han) => Class::Han,
-            _ => Class::Ascii,
-        })
-    };
-    loop {
-        let start = *at;
-        let mut han = false;
-        loop {
-            match class(*at) {
-                Some(Class::Han) => han = true,
-                Some(Class::Ascii) => {}
-                Some(Class::Other) => break,
-                None if han => return Some(start..*at),
-                None => return None,
-            }
-            *at += 1;
-        }
-        if han {
-            return Some(start..*at);
-        }
-        *at += 1;
+/// What a word of the dictionary's is made of.
+enum Class {
+    /// Characters of jieba's class with a Han character among them.
+    Han,
+    /// The others of that class.
+    Ascii,
+    /// Anything else.
+    Other,
+}
+
+/// A word of jieba's class has no other characters, but Han and ASCII may be mixed. Two bytes decide nearly always.
+#[inline(always)]
+fn class(text: &str, word: Span) -> Class {
+    match first_bytes(text, word) {
+        Some(0xE4B8..=0xE9BF) => Class::Han, // U+4E00 to U+9FFF
+        Some(0xE280..=0xE38F | 0xEFBC..=0xEFBF) => Class::Other, // U+2000 to U+33FF, U+FF00 to U+FFFF
+        _ => class_by_characters(&text[word.range()]),
     }
 }
 
-/// Whether Unicode's rules make a word of every character: true for most of what stands between Chinese words.
-/// Nothing of it is a letter, digit or mark, nor `\r`, and only one may be a space.
-fn is_plain_punctuation(text: &str) -> bool {
-    let is_plain = |c| {
-        matches!(
-            c,
-            '\n' | ' '
-                | '!'
-                | '"'
-                | '\''
-                | '('
-                | ')'
-                | ','
-                | '.'
-                | '/'
-                | ':'
-                | ';'
-                | '?'
-                | '·'
-                | '—'
-                | '‘'
-                | '’'
-                | '“'
-                | '”'
-                | '…'
-                | '、'
-                | '。'
-                | '《'
-                | '》'
-                | '「'
-                | '」'
-                | '【'
-                | '】'
-                | '！'
-                | '（'
-                | '）'
-                | '，'
-                | '：'
-                | '；'
-                | '？'
-        )
-    };
-    text.chars().all(is_plain) && !text.contains("  ")
+fn class_by_characters(word: &str) -> Class {
+    if !word.starts_with(is_of_words) {
+        Class::Other
+    } else if word.contains(is_han) {
+        Class::Han
+    } else {
+        Class::Ascii
+    }
+}
+
+/// The kind of a character of which Unicode's rules make a word of its own, unless it is the second of two spaces: what
+/// mostly stands between Chinese words. Nothing of it is a letter, digit or mark, nor `\r`.
+#[inline]
+fn plain_kind(c: char) -> Option<WordKind> {
+    match c {
+        '\n' | ' ' => Some(WordKind::Space),
+        '!' | '"' | '\'' | '(' | ')' | ',' | '.' | '/' | ':' | ';' | '?' => Some(WordKind::Punctuation),
+        '·' | '—' | '‘' | '’' | '“' | '”' | '…' => Some(WordKind::Punctuation),
+        '、' | '。' | '《' | '》' | '「' | '」' | '【' | '】' => Some(WordKind::Punctuation),
+        '！' | '（' | '）' | '，' | '：' | '；' | '？' => Some(WordKind::Punctuation),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -19,8 +19,6 @@ const RANK_BITS: u32 = 14;
 #[derive(Default)]
 pub(super) struct Scratch {
     chunk: Chunk,
-    /// Runs of single characters: the number of the first one's word, and of its character.
-    runs: Vec<(u32, u32)>,
     ends: Vec<u8>,
     tagger: TaggerScratch,
     /// The ranks of a word's characters, then its tag. Right for every dictionary: a user's words never get here.
@@ -38,7 +36,7 @@ pub(in crate::segment) struct Cuts {
 
 impl Cuts {
     /// The words, as spans of the text.
-    pub(super) fn words(&self) -> impl Iterator<Item = Span> {
+    pub(in crate::segment) fn words(&self) -> impl Iterator<Item = Span> {
         self.offsets.windows(2).map(|pair| Span { start: pair[0], end: pair[1] })
     }
 
@@ -191,7 +189,7 @@ impl Words<'_> {
         let (len, runs) = self.emit_steps::<TAGS>();
         let mut first = len;
         for number in 0..runs {
-            let (word, start) = self.scratch.runs[number];
+            let (word, start) = self.scratch.chunk.runs[number];
             let (word, start) = (word as usize, start as usize);
             self.before = start - word;
             self.join_run::<TAGS, OWN>(start);
@@ -212,14 +210,12 @@ impl Words<'_> {
     /// Every step a word. Returns how many there are, and how many runs of two and more single characters.
     #[inline(always)]
     fn emit_steps<const TAGS: bool>(&mut self) -> (usize, usize) {
-        let Scratch { chunk, runs, .. } = &mut *self.scratch;
+        let chunk = &mut self.scratch.chunk;
         let room = chunk.len;
-        if runs.len() < room {
-            runs.resize(room, (0, 0));
-        }
         let (steps, starts, tags) = (&chunk.steps[..room], &chunk.offsets[..room], &chunk.tags[..room]);
-        let (offsets, own_tags) = (&mut self.offsets[..room], if TAGS { &mut self.tags[..room] } else { &mut [] });
-        let runs = &mut runs[..room];
+        let offsets = &mut self.offsets[..room];
+        let own_tags = if TAGS { &mut self.tags[..room] } else { &mut [] };
+        let runs = &mut chunk.runs[..room];
         let (mut at, mut len, mut count) = (0, 0, 0);
         // Whether the last steps were single characters: a bit each.
         let mut singles = 0_u32;

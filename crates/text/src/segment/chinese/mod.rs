@@ -114,7 +114,7 @@ impl Chinese {
                 tags.extend(cuts.tags.iter().map(|&number| known[usize::from(number)]));
             } else {
                 let words = cuts.words().zip(&cuts.tags);
-                tags.extend(words.map(|(word, &number)| self.tag_of(&text[word.range()], number)));
+                tags.extend(words.map(|(word, &number)| self.tag_of(text, word, number)));
             }
             std::mem::swap(&mut cuts.offsets, offsets);
         });
@@ -144,27 +144,30 @@ impl Chinese {
         })
     }
 
+    /// The tag of word `number` of `text`, which stands at `word`, as [`Chinese::with_cuts`] gave it.
+    #[inline(always)]
+    pub(super) fn tag_of_cut(&self, text: &str, cuts: &Cuts, number: usize, word: Span) -> Tag {
+        cuts.tags.get(number).map_or(Tag::NONE, |&tag| self.tag_of(text, word, tag))
+    }
+
     /// Appends some of the words of `text`, as [`Chinese::with_cuts`] gave them.
+    #[inline]
     pub(super) fn append_cuts(&self, text: &str, cuts: &Cuts, run: Range<usize>, words: &mut Vec<Word>) {
-        let offsets = &cuts.offsets[run.start..=run.end];
-        let word = |pair: &[u32], tag: Tag| {
-            let span = Span { start: pair[0], end: pair[1] };
-            Word { span, tag, kind: kind_of(&text[span.range()]) }
-        };
-        match cuts.tags.get(run) {
-            Some(tags) => words.extend(offsets.windows(2).zip(tags).map(|(pair, &number)| {
-                word(pair, self.tag_of(&text[pair[0] as usize..pair[1] as usize], number))
-            })),
-            None => words.extend(offsets.windows(2).map(|pair| word(pair, Tag::NONE))),
-        }
+        let spans =
+            cuts.offsets[run.start..=run.end].windows(2).map(|pair| Span { start: pair[0], end: pair[1] });
+        words.extend(spans.enumerate().map(|(number, span)| {
+            let tag = self.tag_of_cut(text, cuts, run.start + number, span);
+            Word { span, tag, kind: kind_of(text, span) }
+        }));
     }
 
     /// Appends the words of `part` of `text`, cut on its own.
     #[cfg(test)]
     pub(super) fn append(&self, text: &str, part: Span, words: &mut Vec<Word>) {
         let from = words.len();
-        self.with_cuts(&text[part.range()], self.tags, |cuts| {
-            self.append_cuts(&text[part.range()], cuts, 0..cuts.offsets.len() - 1, words);
+        let part_text = &text[part.range()];
+        self.with_cuts(part_text, self.tags, |cuts| {
+            self.append_cuts(part_text, cuts, 0..cuts.offsets.len() - 1, words);
         });
         for word in &mut words[from..] {
             word.span = Span { start: word.span.start + part.start, end: word.span.end + part.start };
@@ -172,11 +175,13 @@ impl Chinese {
     }
 
     /// The tag with this number: the user's, or jieba's, which does not change the tag of a word that it already had.
-    fn tag_of(&self, word: &str, number: u8) -> Tag {
+    #[inline]
+    fn tag_of(&self, text: &str, word: Span, number: u8) -> Tag {
         let fixed = &self.dictionary().fixed;
         if number != OWN_TAG && !(self.tags_separators && number == fixed.other) {
             return fixed.tags[usize::from(number)];
         }
+        let word = &text[word.range()];
         match self.user.words.get(word) {
             Some(added) => added.tag.or_else(|| SHARED.tag(word)).unwrap_or(Tag::NONE),
             None => fixed.tags[usize::from(fixed.other)],
@@ -185,11 +190,20 @@ impl Chinese {
 }
 
 /// The kind of a word; most of them start with a Han character.
-fn kind_of(word: &str) -> WordKind {
-    match word.as_bytes().first() {
-        Some(0xE5..=0xE9) => WordKind::Word, // U+5000 to U+9FFF
-        _ => WordKind::of(word),
+#[inline(always)]
+fn kind_of(text: &str, word: Span) -> WordKind {
+    match first_bytes(text, word) {
+        Some(0xE4B8..=0xE9BF) => WordKind::Word,
+        _ => WordKind::of(&text[word.range()]),
     }
+}
+
+/// The first two bytes of a word, or of what follows it. From 0xE4B8 to 0xE9BF they tell a Han character (U+4E00 to U+9FFF),
+/// which nearly all words start with.
+#[inline(always)]
+pub(super) fn first_bytes(text: &str, word: Span) -> Option<u16> {
+    let bytes = text.as_bytes().get(word.start as usize..)?.first_chunk()?;
+    Some(u16::from_be_bytes(*bytes))
 }
 
 impl Segment for Chinese {

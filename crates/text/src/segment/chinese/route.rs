@@ -77,6 +77,8 @@ pub(super) struct Chunk {
     pub(super) steps: Vec<Step>,
     /// The tag of that word.
     pub(super) tags: Vec<u8>,
+    /// Runs of single characters on that path: the number of the first one's word, and of its character.
+    pub(super) runs: Vec<(u32, u32)>,
 }
 
 /// The tag of a word of the user's: look it up there.
@@ -96,6 +98,7 @@ impl Chunk {
             self.scores.resize(len, 0.0);
             self.steps.resize(len, Step::SEPARATOR);
             self.tags.resize(len, 0);
+            self.runs.resize(len, (0, 0));
         }
     }
 

@@ -50,3 +50,25 @@ fn a_file_of_fingerprints_and_an_index_in_a_file() {
     let run = leitong(&["bench", "hamming", "--n", "1K", "--k", "40"], "");
     assert!(run.code == 3 && run.err.contains("nearly everything would match"), "{}", run.err);
 }
+
+#[test]
+fn texts_are_segmented_and_fingerprinted() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("texts"), "今天上午九时图书馆开放\n\n".repeat(50)).unwrap();
+    let segment = ["bench", "segment", "--data", "texts", "--rounds", "1", "--tags", "--json"];
+    let fingerprint =
+        ["bench", "fingerprint", "--data", "texts", "--rounds", "1", "--threads", "2", "--json"];
+    for (arguments, produced) in [(&segment[..], 50 * 5), (&fingerprint, 50)] {
+        let run = leitong_in(folder.path(), arguments, "");
+        assert_eq!(run.code, 0, "{}", run.err);
+        let figures = &run.json()[0];
+        assert_eq!(
+            (&figures["documents"], &figures["produced"]),
+            (&50.into(), &produced.into()),
+            "{figures}"
+        );
+        assert!(figures["mb_per_s"].as_f64() > Some(0.0) && figures["docs_per_s"].as_f64() > Some(0.0));
+    }
+    let run = leitong(&["bench", "fingerprint", "--data", "not-there"], "");
+    assert!(run.code == 3 && run.err.contains("not-there"), "{}", run.err);
+}

@@ -1,8 +1,9 @@
-//! `leitong bench`: how fast is it here? Made data, one object of figures.
+//! `leitong bench`: how fast is it here? One object of figures.
 
 mod data;
 mod hamming;
 mod join;
+mod text;
 
 use crate::output::{self, Exit, Failure};
 use serde_json::{Map, Value as Json, json};
@@ -14,7 +15,8 @@ use std::io::Write;
     leitong bench hamming --n 10M                      search 10 million made fingerprints\n  \
     leitong bench hamming --n 10M --k 7 --bits 128     wider ones, farther apart\n  \
     leitong bench hamming --n 1G --data streamed --file big.segment --memory 6G\n  \
-    leitong bench join --n 100M --json                 all near pairs of 100 million")]
+    leitong bench join --n 100M --json                 all near pairs of 100 million\n  \
+    leitong bench fingerprint --data texts.txt         megabytes and documents a second")]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
@@ -26,6 +28,10 @@ enum What {
     Hamming(hamming::Args),
     /// Find all near pairs of a batch
     Join(join::Args),
+    /// Cut texts into words
+    Segment(text::Args),
+    /// Make SimHash fingerprints of texts
+    Fingerprint(text::Args),
 }
 
 /// What both need: which fingerprints.
@@ -58,6 +64,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let (figures, json) = match &args.what {
         What::Hamming(args) => (hamming::run(args)?, args.common.json),
         What::Join(args) => (join::run(args)?, args.common.json),
+        What::Segment(args) => (text::segment(args)?, args.json),
+        What::Fingerprint(args) => (text::fingerprint(args)?, args.json),
     };
     let mut out = output::stdout();
     if json {

@@ -48,8 +48,8 @@ impl Cuts {
     }
 }
 
-/// Replaces `cuts` by the words of `text`, and their tags where asked for.
-pub(super) fn cut(
+/// Replaces `cuts` by the words of `text`, and their tags where asked for. `NEWER`: see [`run`].
+pub(super) fn cut<const NEWER: bool>(
     dictionary: &Dictionary,
     text: &str,
     model: bool,
@@ -58,14 +58,14 @@ pub(super) fn cut(
     cuts: &mut Cuts,
 ) {
     match (model, tags, dictionary.own.is_some()) {
-        (false, false, false) => run(Cut::<false, false, false> { dictionary, text, scratch, cuts }),
-        (false, false, true) => run(Cut::<false, false, true> { dictionary, text, scratch, cuts }),
-        (false, true, false) => run(Cut::<false, true, false> { dictionary, text, scratch, cuts }),
-        (false, true, true) => run(Cut::<false, true, true> { dictionary, text, scratch, cuts }),
-        (true, false, false) => run(Cut::<true, false, false> { dictionary, text, scratch, cuts }),
-        (true, false, true) => run(Cut::<true, false, true> { dictionary, text, scratch, cuts }),
-        (true, true, false) => run(Cut::<true, true, false> { dictionary, text, scratch, cuts }),
-        (true, true, true) => run(Cut::<true, true, true> { dictionary, text, scratch, cuts }),
+        (false, false, false) => run::<NEWER>(Cut::<false, false, false> { dictionary, text, scratch, cuts }),
+        (false, false, true) => run::<NEWER>(Cut::<false, false, true> { dictionary, text, scratch, cuts }),
+        (false, true, false) => run::<NEWER>(Cut::<false, true, false> { dictionary, text, scratch, cuts }),
+        (false, true, true) => run::<NEWER>(Cut::<false, true, true> { dictionary, text, scratch, cuts }),
+        (true, false, false) => run::<NEWER>(Cut::<true, false, false> { dictionary, text, scratch, cuts }),
+        (true, false, true) => run::<NEWER>(Cut::<true, false, true> { dictionary, text, scratch, cuts }),
+        (true, true, false) => run::<NEWER>(Cut::<true, true, false> { dictionary, text, scratch, cuts }),
+        (true, true, true) => run::<NEWER>(Cut::<true, true, true> { dictionary, text, scratch, cuts }),
     }
 }
 
@@ -425,6 +425,42 @@ impl Words<'_> {
             }
             (letters, digits) if letters == digits => fixed.number,
             _ => fixed.english,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::UserDictionary;
+    use super::super::dictionary::SHARED;
+    use super::*;
+    use crate::segment::contract::nasty;
+    use proptest::prelude::*;
+
+    /// What a processor without newer instructions makes of a text, and this one.
+    fn both(dictionary: &Dictionary, text: &str, model: bool, tags: bool) -> [(Vec<u32>, Vec<u8>); 2] {
+        let (mut scratch, mut cuts) = (Scratch::default(), Cuts::default());
+        cut::<false>(dictionary, text, model, tags, &mut scratch, &mut cuts);
+        let portable = (cuts.offsets.clone(), cuts.tags.clone());
+        cut::<true>(dictionary, text, model, tags, &mut scratch, &mut cuts);
+        [portable, (cuts.offsets, cuts.tags)]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_processor_gives_the_same(text in nasty(), chinese in "[的一是在不了有和人这中大为上个国我,。a1]{0,600}") {
+            let mut user = UserDictionary::default();
+            user.add("的一是");
+            let own = SHARED.with_words(user.words.keys().map(|word| (word.as_str(), None)));
+            let text = format!("{text}{chinese}{text}");
+            for dictionary in [&*SHARED, &own] {
+                for (model, tags) in [(false, false), (false, true), (true, false), (true, true)] {
+                    let [portable, newer] = both(dictionary, &text, model, tags);
+                    prop_assert_eq!(portable, newer);
+                }
+            }
         }
     }
 }

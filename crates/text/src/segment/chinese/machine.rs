@@ -64,11 +64,11 @@ impl Machine for Newer {
 }
 
 /// Does the work with the best instructions that this processor has: those of x86-64-v3 count bits, and shift and mask
-/// without detours.
+/// without detours. Without `NEWER`, as a processor does it that has none of them.
 #[inline]
-pub(super) fn run(work: impl Work) {
+pub(super) fn run<const NEWER: bool>(work: impl Work) {
     #[cfg(target_arch = "x86_64")]
-    {
+    if NEWER {
         #[target_feature(enable = "avx,avx2,bmi1,bmi2,fma,lzcnt,movbe,popcnt")]
         fn newer(work: impl Work) {
             work.run(Newer(()));

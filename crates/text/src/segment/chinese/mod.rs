@@ -137,7 +137,7 @@ impl Chinese {
     pub(super) fn with_cuts<R>(&self, text: &str, tags: bool, then: impl FnOnce(&mut Cuts) -> R) -> R {
         let dictionary = self.dictionary();
         SCRATCH.with_borrow_mut(|(scratch, cuts)| {
-            cut::cut(dictionary, text, self.hmm, tags, scratch, cuts);
+            cut::cut::<true>(dictionary, text, self.hmm, tags, scratch, cuts);
             let result = then(cuts);
             cuts.release(KEPT_WORDS);
             result

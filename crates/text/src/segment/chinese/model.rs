@@ -232,3 +232,34 @@ impl Tagger {
         best.1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of equal scores the first wins, of equal lengths the last. The model that comes with jieba has no two equal scores
+    /// that would decide about a tag, so one is made here that has nothing else.
+    #[test]
+    fn ties_of_the_tagger() {
+        const SINGLE: u8 = 3 * 64;
+        let mut tags = [0; 64];
+        tags[..2].copy_from_slice(&[7, 8]);
+        // Code 0 may be of both tags, codes 1 and 2 of one each; all as words of their own.
+        let tagger = Tagger {
+            rows: vec![0, 2, 3, 4],
+            states: vec![SINGLE, SINGLE + 1, SINGLE, SINGLE + 1],
+            emissions: vec![-1.0; 4],
+            start: Box::new([-1.0; 256]),
+            between: Box::new([-1.0; 128 * 128]),
+            within: Box::new([[-1.0; 4]; 64]),
+            tags,
+            unknown: 9,
+        };
+        let guess =
+            |codes: &[u16], offsets: &[u32]| tagger.guess(codes, offsets, &mut TaggerScratch::default());
+        assert_eq!(guess(&[0, 0], &[0, 3, 6]), 7, "of two states at the end the first");
+        assert_eq!(guess(&[0, 2], &[0, 4, 7]), 7, "of two states before it the first");
+        assert_eq!(guess(&[1, 2], &[0, 3, 6]), 8, "of two parts the last");
+        assert_eq!(guess(&[1, 2], &[0, 4, 7]), 7, "but the longer one");
+    }
+}

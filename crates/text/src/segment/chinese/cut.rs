@@ -187,20 +187,20 @@ impl Words<'_> {
     #[inline(always)]
     fn emit_with_model<const TAGS: bool, const OWN: bool>(&mut self) -> usize {
         let (len, runs) = self.emit_steps::<TAGS>();
-        let mut first = len;
+        let first = self.scratch.chunk.runs[..runs].first().map_or(len, |run| run.0 as usize);
         for number in 0..runs {
             let (word, start) = self.scratch.chunk.runs[number];
-            let (word, start) = (word as usize, start as usize);
-            self.before = start - word;
-            self.join_run::<TAGS, OWN>(start);
-            first = first.min(word);
+            self.before = start as usize - word as usize;
+            self.join_run::<TAGS, OWN>(start as usize);
         }
+        let offsets = &mut self.offsets[..len];
+        let tags = if TAGS { &mut self.tags[..len] } else { &mut [] };
         let mut kept = first;
         for word in first..len {
-            let offset = self.offsets[word];
-            self.offsets[kept] = offset;
+            let offset = offsets[word];
+            offsets[kept] = offset;
             if TAGS {
-                self.tags[kept] = self.tags[word];
+                tags[kept] = tags[word];
             }
             kept += usize::from(offset != JOINED);
         }

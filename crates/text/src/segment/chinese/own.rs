@@ -105,6 +105,10 @@ impl OwnWords {
     }
 }
 
+/// The one word of jieba's dictionary with a character that is part of no word, and its frequency. No text is ever cut into
+/// it, so it is not in the tables; but it is part of the sum of all frequencies.
+const OUTSIDE: (&str, u64) = ("γ射线", 3);
+
 const CHAR_BITS: u32 = 21;
 
 fn key(parent: u32, c: char) -> u64 {
@@ -149,6 +153,9 @@ impl Dictionary {
     /// The frequency of a word, if there is such a word.
     fn frequency_of(&self, own: &OwnWords, word: &str) -> Option<u64> {
         own.frequency(word).or_else(|| {
+            if word == OUTSIDE.0 {
+                return Some(OUTSIDE.1);
+            }
             let codes: Vec<u16> = word.chars().map(|c| self.code(c)).collect();
             let weight = match codes[..] {
                 [code] => self.singles[usize::from(code)].about as usize >> SINGLE_WEIGHT_SHIFT,

@@ -10,8 +10,9 @@
 //! place in the order of ordinals. Equal values share one entry, so a pile of copies lengthens no bucket; a bucket that
 //! grows long all the same (distinct values with a common block) is kept in order and searched by halving.
 
-use super::file::{Output, Part, Sections};
+use super::file::{Part, Sections};
 use super::groups::{self, Grouped};
+use super::output::Output;
 use super::rows;
 use super::scheme::{Condition, Rule, Scheme, is_first};
 use super::{Found, HammingError, TWIN};

@@ -11,14 +11,10 @@
 use super::HammingError;
 use crate::memory::{Buffer, MappedFile, Section, Storage};
 use bytemuck::Pod;
-use rayon::prelude::*;
 use std::fs::File;
-use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::JoinHandle;
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: [u8; 16] = *b"leitong hamming\n";
@@ -26,13 +22,6 @@ const VERSION: u64 = 1;
 const HEAD_WORDS: usize = 8;
 /// Words of a section in the foot: kind, table, offset, bytes.
 const SECTION_WORDS: usize = 4;
-
-/// Chunks that are written at once.
-const RUN_CHUNKS: usize = 16;
-/// Bytes after which the disk is asked to begin writing.
-const SYNC_EVERY: usize = 128 << 20;
-/// Bytes that one thread copies at once.
-const MEMORY_RUN: usize = 1 << 20;
 
 /// What a section holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,43 +60,6 @@ impl Part {
     }
 }
 
-/// Takes the sections of a segment as they are made, in any order and piece by piece.
-pub(crate) struct Output {
-    target: Target,
-    sections: Vec<Growing>,
-}
-
-enum Target {
-    Memory,
-    File { file: File, temporary: Temporary, path: PathBuf, shift: u32, end: u64, syncer: Syncer },
-}
-
-/// A file that is not complete yet: removed if it never is.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-struct Growing {
-    part: Part,
-    written: usize,
-    place: Place,
-}
-
-enum Place {
-    Memory(Buffer<u8>),
-    /// The bytes of the chunk being filled, and the checksums of those before it.
-    File {
-        offset: u64,
-        reserved: usize,
-        pending: Vec<u8>,
-        sums: Vec<u64>,
-    },
-}
-
 /// The sections of a finished segment, and the parameters of its layout.
 #[derive(Debug)]
 pub(crate) struct Sections {
@@ -121,236 +73,29 @@ pub(crate) struct Sections {
 /// A [`Part`] as it is written.
 type PartWords = [u64; 2];
 
-impl Output {
-    /// Sections stay in memory.
-    pub(crate) fn memory() -> Self {
-        Self { target: Target::Memory, sections: Vec::new() }
+/// The foot: see above. `sections` are part, offset and bytes.
+pub(super) fn foot(parameters: &[u64], sections: &[(Part, u64, u64)], sums: &[u64]) -> Vec<u8> {
+    let mut words = vec![parameters.len() as u64];
+    words.extend(parameters);
+    words.push(sections.len() as u64);
+    for (part, offset, bytes) in sections {
+        words.extend(part.words());
+        words.extend([offset, bytes]);
     }
-
-    /// Sections go to a file, which gets its name when it is complete. `expected` bytes decide the chunk size.
-    pub(crate) fn file(path: &Path, expected: u64) -> Result<Self, HammingError> {
-        let shift = if expected < 16 << 20 { 12 } else { 16 };
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(".tmp");
-        let temporary = Temporary(temporary.into());
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&temporary.0)
-            .map_err(|error| HammingError::io(&temporary.0, error))?;
-        let syncer = Syncer::new(&file).map_err(|error| HammingError::io(&temporary.0, error))?;
-        let target = Target::File { file, temporary, path: path.to_owned(), shift, end: 1 << shift, syncer };
-        Ok(Self { target, sections: Vec::new() })
-    }
-
-    /// Opens a section for at most `bytes` bytes; what is not written of it takes no room.
-    pub(crate) fn section(&mut self, part: Part, bytes: usize) -> Result<usize, HammingError> {
-        let place = match &mut self.target {
-            Target::Memory => {
-                Place::Memory(Buffer::zeroed(bytes).map_err(|error| HammingError::memory(bytes, error))?)
-            }
-            Target::File { shift, end, .. } => {
-                let offset = *end;
-                *end += (bytes as u64).next_multiple_of(1 << *shift);
-                Place::File {
-                    offset,
-                    reserved: bytes,
-                    pending: Vec::with_capacity(1 << *shift),
-                    sums: Vec::new(),
-                }
-            }
-        };
-        self.sections.push(Growing { part, written: 0, place });
-        Ok(self.sections.len() - 1)
-    }
-
-    /// Adds items at the end of a section.
-    pub(crate) fn append<T: Pod>(&mut self, section: usize, items: &[T]) -> Result<(), HammingError> {
-        self.append_all(section, std::iter::once(items))
-    }
-
-    /// Adds all pieces, one behind the other, at the end of a section. All threads share the work.
-    pub(crate) fn append_all<'a, T: Pod>(
-        &mut self,
-        section: usize,
-        pieces: impl Iterator<Item = &'a [T]>,
-    ) -> Result<(), HammingError> {
-        let mut pieces: Vec<&[u8]> = pieces.map(bytemuck::cast_slice).collect();
-        let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
-        let growing = &mut self.sections[section];
-        let written = growing.written;
-        growing.written += bytes;
-        match (&mut growing.place, &mut self.target) {
-            (Place::Memory(buffer), _) => {
-                let runs = buffer[written..written + bytes].par_chunks_mut(MEMORY_RUN).enumerate();
-                runs.for_each(|(run, target)| gather(&pieces, run * MEMORY_RUN, target));
-            }
-            (
-                Place::File { offset, reserved, pending, sums },
-                Target::File { file, temporary, shift, syncer, .. },
-            ) => {
-                debug_assert!(growing.written <= *reserved, "{:?} outgrew its place", growing.part);
-                pieces.insert(0, pending);
-                let all = pending.len() + bytes;
-                let whole = all >> *shift << *shift;
-                let place = *offset + ((sums.len() as u64) << *shift);
-                let added = write_chunks(file, place, &pieces, whole, 1 << *shift);
-                sums.extend(added.map_err(|error| HammingError::io(&temporary.0, error))?);
-                syncer.note(whole);
-                let mut rest = vec![0; all - whole];
-                gather(&pieces, whole, &mut rest);
-                *pending = rest;
-            }
-            (Place::File { .. }, Target::Memory) => {}
-        }
-        Ok(())
-    }
-
-    /// Writes a whole section.
-    pub(crate) fn whole<T: Pod>(&mut self, part: Part, pieces: &[&[T]]) -> Result<(), HammingError> {
-        let section = self.section(part, pieces.iter().map(|piece| size_of_val(*piece)).sum())?;
-        self.append_all(section, pieces.iter().copied())
-    }
-
-    /// How many items of `T` a section has so far.
-    pub(crate) fn items<T>(&self, section: usize) -> usize {
-        self.sections[section].written / size_of::<T>()
-    }
-
-    /// Closes the segment. A file is synced, named and opened.
-    pub(crate) fn finish(self, parameters: Vec<u64>) -> Result<Sections, HammingError> {
-        match self.target {
-            Target::Memory => {
-                let list = self.sections.into_iter().filter_map(|growing| match growing.place {
-                    Place::Memory(buffer) => {
-                        Some((growing.part.words(), Storage::Buffer(Arc::new(buffer)), 0, growing.written))
-                    }
-                    Place::File { .. } => None,
-                });
-                Ok(Sections { parameters, list: list.collect(), file: None, identity: 0 })
-            }
-            Target::File { mut file, temporary, path, shift, end, syncer } => {
-                finish_file(&mut file, self.sections, parameters, shift, end)
-                    .and_then(|()| syncer.finish())
-                    .and_then(|()| file.sync_all())
-                    .and_then(|()| std::fs::rename(&temporary.0, &path))
-                    // The name must be there before anything refers to it.
-                    .and_then(|()| File::open(folder_of(&path))?.sync_all())
-                    .map_err(|error| HammingError::io(&temporary.0, error))?;
-                open(&path)
-            }
-        }
-    }
+    words.push(sums.len() as u64);
+    words.extend(sums);
+    with_checksum(words.iter().flat_map(|word| word.to_le_bytes()).collect())
 }
 
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+/// The head of a file whose foot starts at `end` and has `foot` bytes.
+pub(super) fn head(shift: u32, end: u64, foot: u64) -> Vec<u8> {
+    let words = [VERSION, u64::from(shift), end, foot, end + foot];
+    with_checksum(MAGIC.into_iter().chain(words.into_iter().flat_map(u64::to_le_bytes)).collect())
 }
 
-/// Sends what has been written to the disk while more is made, so that little is left for the end.
-struct Syncer {
-    wake: SyncSender<()>,
-    thread: JoinHandle<std::io::Result<()>>,
-    unsynced: usize,
-}
-
-impl Syncer {
-    fn new(file: &File) -> std::io::Result<Self> {
-        let file = file.try_clone()?;
-        let (wake, woken) = sync_channel(1);
-        // A failure is reported to the first who asks, so it must not be passed over here.
-        let thread =
-            std::thread::Builder::new().spawn(move || woken.iter().try_for_each(|()| file.sync_data()))?;
-        Ok(Self { wake, thread, unsynced: 0 })
-    }
-
-    fn note(&mut self, written: usize) {
-        self.unsynced += written;
-        // If the thread is still busy, the next call will do.
-        if self.unsynced >= SYNC_EVERY && self.wake.try_send(()).is_ok() {
-            self.unsynced = 0;
-        }
-    }
-
-    fn finish(self) -> std::io::Result<()> {
-        drop(self.wake);
-        self.thread
-            .join()
-            .unwrap_or_else(|_| Err(std::io::Error::other("the thread that syncs the file panicked")))
-    }
-}
-
-/// Copies what lies from `start` on when the pieces are laid end to end.
-fn gather(pieces: &[&[u8]], mut start: usize, mut target: &mut [u8]) {
-    for piece in pieces {
-        let behind = &piece[start.min(piece.len())..];
-        start -= piece.len() - behind.len();
-        let (now, later) = target.split_at_mut(behind.len().min(target.len()));
-        now.copy_from_slice(&behind[..now.len()]);
-        target = later;
-    }
-}
-
-/// Writes the first `bytes` bytes of the pieces, whole chunks, and gives the chunks' checksums.
-fn write_chunks(
-    file: &File,
-    place: u64,
-    pieces: &[&[u8]],
-    bytes: usize,
-    chunk: usize,
-) -> std::io::Result<Vec<u64>> {
-    let run = chunk * RUN_CHUNKS;
-    let write = |start: usize| {
-        let mut run = vec![0; run.min(bytes - start)];
-        gather(pieces, start, &mut run);
-        file.write_all_at(&run, place + start as u64)?;
-        Ok(run.chunks(chunk).map(xxh3_64).collect())
-    };
-    let starts: Vec<usize> = (0..bytes).step_by(run).collect();
-    let sums: Vec<Vec<u64>> = starts.into_par_iter().map(write).collect::<std::io::Result<_>>()?;
-    Ok(sums.concat())
-}
-
-fn finish_file(
-    file: &mut File,
-    sections: Vec<Growing>,
-    parameters: Vec<u64>,
-    shift: u32,
-    end: u64,
-) -> std::io::Result<()> {
-    let chunk = 1_u64 << shift;
-    let mut chunk_sums = vec![0; (end / chunk) as usize];
-    let mut foot = vec![parameters.len() as u64];
-    foot.extend(parameters);
-    foot.push(sections.len() as u64);
-    for growing in sections {
-        let Place::File { offset, mut pending, mut sums, .. } = growing.place else { continue };
-        if !pending.is_empty() {
-            pending.resize(chunk as usize, 0);
-            file.write_all_at(&pending, offset + sums.len() as u64 * chunk)?;
-            sums.push(xxh3_64(&pending));
-        }
-        let first = (offset / chunk) as usize;
-        chunk_sums[first..first + sums.len()].copy_from_slice(&sums);
-        foot.extend(growing.part.words());
-        foot.extend([offset, growing.written as u64]);
-    }
-    foot.push(chunk_sums.len() as u64);
-    foot.extend(chunk_sums);
-    foot.push(xxh3_64(bytemuck::cast_slice(&foot)));
-    let foot: &[u8] = bytemuck::cast_slice(&foot);
-    file.write_all_at(foot, end)?;
-
-    let mut head = Vec::with_capacity(HEAD_WORDS * 8);
-    head.write_all(&MAGIC)?;
-    for word in [VERSION, u64::from(shift), end, foot.len() as u64, end + foot.len() as u64] {
-        head.write_all(&word.to_le_bytes())?;
-    }
-    let sum = xxh3_64(&head);
-    head.write_all(&sum.to_le_bytes())?;
-    file.write_all_at(&head, 0)
+fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.extend(xxh3_64(&bytes).to_le_bytes());
+    bytes
 }
 
 /// Opens a segment file: checks head and foot, maps the rest.
@@ -425,6 +170,13 @@ fn read_foot(foot: &[u64]) -> Option<(Vec<u64>, Vec<u64>, Vec<u64>)> {
 }
 
 impl Sections {
+    /// Of sections that were never in a file, with the bytes used of each.
+    pub(super) fn in_memory(parameters: Vec<u64>, sections: Vec<(Part, Buffer<u8>, usize)>) -> Self {
+        let section =
+            |(part, buffer, bytes): (Part, _, _)| (part.words(), Storage::Buffer(Arc::new(buffer)), 0, bytes);
+        Self { parameters, list: sections.into_iter().map(section).collect(), file: None, identity: 0 }
+    }
+
     /// The section that holds `part`.
     pub(crate) fn get<T: Pod>(&self, part: Part) -> Result<Section<T>, HammingError> {
         let missing = || self.refused(&format!("its section {part:?} is missing or does not fit"));
@@ -477,35 +229,5 @@ impl Sections {
     /// Bytes of all sections.
     pub(crate) fn bytes(&self) -> u64 {
         self.list.iter().map(|section| section.3 as u64).sum()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_of_any_length_are_laid_end_to_end() {
-        let folder = tempfile::tempdir().unwrap();
-        let pieces: Vec<Vec<u8>> = [0, 1, 4095, 4096, 4097, 3, 70_000, 0, 200_000, 5]
-            .map(|len| (0..len).map(|i| (i * 7 + len) as u8).collect())
-            .into();
-        for output in [Output::memory(), Output::file(&folder.path().join("small"), 0).unwrap()] {
-            let mut output = output;
-            let (one, other) = (
-                output.section(Part::Values, 1 << 20).unwrap(),
-                output.section(Part::Twins, 1 << 20).unwrap(),
-            );
-            for pieces in pieces.chunks(3) {
-                output.append_all(one, pieces.iter().map(|piece| &**piece)).unwrap();
-                pieces.iter().for_each(|piece| output.append(other, piece).unwrap());
-            }
-            let sections = output.finish(vec![1, 2]).unwrap();
-            for part in [Part::Values, Part::Twins] {
-                assert!(sections.get::<u8>(part).unwrap().view().items == pieces.concat());
-            }
-            sections.verify().unwrap();
-            assert_eq!(sections.bytes(), 2 * pieces.concat().len() as u64);
-        }
     }
 }

@@ -11,6 +11,7 @@ mod groups;
 mod index;
 mod manifest;
 mod merge;
+mod output;
 mod partition;
 mod plan;
 mod rows;

@@ -2,7 +2,8 @@
 
 use super::cells::{self, Cells};
 use super::columns::{self, Columns};
-use super::file::{self, Output, Part, Sections};
+use super::file::{self, Part, Sections};
+use super::output::Output;
 use super::plan::{self, Choice};
 use super::{Found, HammingError, MOST_ITEMS};
 use crate::memory::Section;

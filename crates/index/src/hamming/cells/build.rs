@@ -3,7 +3,8 @@
 //! The source is read once to count and once for each table and round. A round takes as many parts as the memory
 //! ceiling allows, so that a billion values can be built in a fraction of their size.
 
-use super::super::file::{Output, Part};
+use super::super::file::Part;
+use super::super::output::Output;
 use super::super::partition::{Bare, Counts, Cut, Entry, Numbered, PART_ITEMS, Parts, Reader, Sorter};
 use super::super::segment::Source;
 use super::super::{HammingError, TWIN};

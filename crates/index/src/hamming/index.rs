@@ -26,6 +26,9 @@ const COPIED: usize = 4096;
 /// In a larger mutable part searches take longer than in a segment.
 const MOST_FRESH: u64 = 4_000_000;
 
+/// A gap of ordinals up to this long is filled with deleted values; a longer one starts a part of its own.
+const FILLED: u64 = 4096;
+
 /// How an index is kept.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -236,6 +239,25 @@ impl<V: Value> Index<V> {
         Ok(start..end)
     }
 
+    /// Goes on with a later ordinal; those left out count as deleted. For whoever numbers items on their own, and has some
+    /// without a fingerprint.
+    pub fn skip_to(&self, next: u64) -> Result<(), HammingError> {
+        self.inner.failure()?;
+        let mut state = self.inner.write();
+        let skipped = state.next()..next;
+        if skipped.end.saturating_sub(skipped.start) <= FILLED {
+            for ordinal in skipped {
+                state.fresh.insert(filler(ordinal))?;
+                state.deleted.insert(ordinal);
+            }
+        } else {
+            state.freeze(self.inner.options.build.k)?;
+            state.fresh_start = next;
+            skipped.for_each(|ordinal| _ = state.deleted.insert(ordinal));
+        }
+        Ok(())
+    }
+
     /// Adds a whole batch as a segment of its own. The source's ordinals are the numbers below its number of items, each
     /// once; here they are moved behind all others.
     pub fn insert_batch(&self, source: &(impl Source<V> + ?Sized)) -> Result<Range<u64>, HammingError> {
@@ -401,6 +423,12 @@ impl<V: Value> Inner<V> {
     fn failure(&self) -> Result<(), HammingError> {
         lock_mutex(&self.signal).failure.take().map_or(Ok(()), Err)
     }
+}
+
+/// A value for an ordinal that has none: all over the space, so that no search has many of them to pass.
+fn filler<V: Value>(ordinal: u64) -> V {
+    let word = |i: u64| (ordinal ^ i << 48).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).swap_bytes();
+    V::from_words(&std::array::from_fn::<u64, 16, _>(|i| word(i as u64).wrapping_mul(0xd6e8_feb8_6659_fd93)))
 }
 
 pub(super) fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -12,6 +12,8 @@ enum Step {
     Insert(Vec<u64>),
     Batch(Vec<u64>),
     Delete(prop::sample::Index),
+    /// Leave ordinals out.
+    Skip(u64),
     Find(u64, u32),
     Flush,
     Merge,
@@ -33,6 +35,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => prop::collection::vec(value(), 1..12).prop_map(Step::Insert),
         1 => prop::collection::vec(value(), 0..40).prop_map(Step::Batch),
         4 => any::<prop::sample::Index>().prop_map(Step::Delete),
+        1 => prop_oneof![0..5_u64, 4090..4100_u64].prop_map(Step::Skip),
         8 => (value(), 0..=7_u32).prop_map(|(value, k)| Step::Find(value, k)),
         1 => Just(Step::Flush),
         1 => Just(Step::Merge),
@@ -90,6 +93,10 @@ fn run<V: Value>(steps: &[Step], k: u32, layout: Option<Layout>, background: boo
                 let ordinal = place.index(model.len() + 3);
                 let there = model.get_mut(ordinal).and_then(Option::take).is_some();
                 assert_eq!(index.delete(ordinal as u64).unwrap(), there);
+            }
+            Step::Skip(ordinals) => {
+                model.extend((0..*ordinals).map(|_| None));
+                index.skip_to(model.len() as u64).unwrap();
             }
             Step::Find(number, asked) => {
                 let (query, asked) = (widen(*number), (*asked).min(k));

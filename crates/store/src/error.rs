@@ -1,0 +1,134 @@
+//! What can go wrong in a store, and what to do about it.
+
+use crate::Space;
+use leitong_index::hamming::HammingError;
+use std::path::{Path, PathBuf};
+
+/// What can go wrong in a store. An error never hides that something acknowledged is lost: see `Damaged`.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// An id or a name without a character.
+    #[error("an id must not be empty: give every document one")]
+    EmptyId,
+    /// Something beyond its limit.
+    #[error("the {what} has {bytes} bytes; at most {most} can be stored: shorten it")]
+    TooLong {
+        /// What.
+        what: &'static str,
+        /// Its length.
+        bytes: usize,
+        /// The limit.
+        most: usize,
+    },
+    /// No such collection.
+    #[error(
+        "there is no collection {name:?}: add documents to it first, or check the name with `leitong stats`"
+    )]
+    NoCollection {
+        /// What was asked for.
+        name: String,
+    },
+    /// A collection with another recipe or other spaces.
+    #[error(
+        "the collection {name:?} was made with recipe {stored}, not {asked}: fingerprints of two recipes cannot be \
+         compared; use its own recipe, or another collection"
+    )]
+    OtherCollection {
+        /// Its name.
+        name: String,
+        /// Digest of its recipe.
+        stored: String,
+        /// Digest of the recipe asked for.
+        asked: String,
+    },
+    /// A fingerprint in a space that the collection does not have.
+    #[error("the collection {collection:?} has no space {}: this record or query belongs to another kind", space.0)]
+    NoSpace {
+        /// The collection.
+        collection: String,
+        /// The space.
+        space: Space,
+    },
+    /// A fingerprint of another width than the space's.
+    #[error("fingerprints of space {} have {expected} bits, this has {found}: make it with the collection's recipe", space.0)]
+    Width {
+        /// The space.
+        space: Space,
+        /// Its width.
+        expected: u32,
+        /// The fingerprint's.
+        found: u32,
+    },
+    /// A distance beyond what the collection was made for.
+    #[error(
+        "the collection was made for distances up to {built}, not {asked}: ask for less, or make one with a larger --distance"
+    )]
+    TooFar {
+        /// What was asked for.
+        asked: u32,
+        /// What it was made for.
+        built: u32,
+    },
+    /// Another process, or another part of this one, has the store open.
+    #[error("{path} is in use by {holder}: stop that process or use it, one process at a time can open a folder", path = path.display())]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+        /// Who has it, as far as is known.
+        holder: String,
+    },
+    /// Not a store, or one of a later version.
+    #[error("{path}: {what}", path = path.display())]
+    NotAStore {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        what: String,
+    },
+    /// Something that had been stored cannot be read, or is missing.
+    #[error("{path} is damaged: {what}; `leitong check-db --db {path}` says more, and --repair mends what can be mended", path = path.display())]
+    Damaged {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// A file could not be read or written.
+    #[error("{path}: {source}{remedy}", path = path.display(), remedy = remedy(source))]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// An earlier write failed, so nothing more is written. What was acknowledged is safe.
+    #[error("{path} takes no more writes since one failed ({why}): mend the cause and open it again; nothing acknowledged is lost", path = path.display())]
+    Stopped {
+        /// The folder.
+        path: PathBuf,
+        /// What the first failure was.
+        why: String,
+    },
+    /// The index of fingerprints failed.
+    #[error(transparent)]
+    Index(#[from] HammingError),
+}
+
+impl StoreError {
+    /// A failed file operation.
+    pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
+        Self::Io { path: path.to_owned(), source }
+    }
+}
+
+fn remedy(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "; make room on the disk and try again",
+        ErrorKind::PermissionDenied => "; check who owns the folder and its permissions",
+        ErrorKind::ReadOnlyFilesystem => "; a database must be on a disk that can be written",
+        ErrorKind::NotFound => "; check the path",
+        _ => "",
+    }
+}

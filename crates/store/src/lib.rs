@@ -1,0 +1,20 @@
+//! Where records live, and how they are found again.
+//!
+//! The principal type is the trait [`Store`]. [`Memory`] lives as long as the process; [`Embedded`] is a folder on disk
+//! that survives crashes: what it has answered is there after the next opening.
+//!
+//! A store knows records and probes, never verdicts: judging is the caller's.
+
+mod clock;
+mod error;
+mod near;
+mod record;
+mod seam;
+
+pub use clock::Clock;
+pub use error::StoreError;
+pub use record::{
+    Collection, Key, MOST_FIELD, MOST_ID, MOST_TEXT, Record, Signals, Space, SpaceSettings, Stored,
+    validate_id,
+};
+pub use seam::{Added, Addition, Candidate, Count, Found, Policy, Probe, Query, Rank, Store, Want};

@@ -1,0 +1,159 @@
+//! What a store keeps of a document.
+
+use crate::StoreError;
+use leitong_fingerprint::Fingerprint;
+use serde_json::{Map, Value};
+
+/// Most bytes of an id.
+pub const MOST_ID: usize = 1024;
+/// Most bytes of a title, a source, or metadata written as JSON.
+pub const MOST_FIELD: usize = 1 << 20;
+/// Most bytes of a text.
+pub const MOST_TEXT: usize = 1 << 30;
+
+/// A set of fingerprints of one width that is searched by distance. A record has at most one fingerprint in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Space(pub u8);
+
+impl Space {
+    /// The SimHash of every document that has one.
+    pub const DOCUMENTS: Self = Self(0);
+    /// The SimHash of the documents that are centres of clusters.
+    pub const CENTRES: Self = Self(1);
+}
+
+/// A value that is looked up as it is: a digest, a band, a mark, the name of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// What it is a value of. Stores do not know; keys of different kinds are never equal.
+    pub kind: u8,
+    /// The value.
+    pub value: u64,
+}
+
+/// What a record can be found by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signals {
+    /// Fingerprints that are found by distance.
+    pub near: Vec<(Space, Fingerprint)>,
+    /// Values that are found by being equal.
+    pub keys: Vec<Key>,
+    /// Digest of the normalised text, for whoever judges; nothing is found by it.
+    pub exact: Option<u128>,
+}
+
+impl Signals {
+    /// The fingerprint in a space.
+    #[must_use]
+    pub fn near(&self, space: Space) -> Option<&Fingerprint> {
+        self.near.iter().find(|(own, _)| *own == space).map(|(_, fingerprint)| fingerprint)
+    }
+}
+
+/// A document as it is stored.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record {
+    /// Its id: any string of 1 to [`MOST_ID`] bytes.
+    pub id: String,
+    /// What it can be found by, made by the recipe of its collection.
+    pub signals: Signals,
+    /// Its title.
+    pub title: Option<String>,
+    /// Where it comes from: a site, a feed, an author.
+    pub source: Option<String>,
+    /// When it was published, in seconds since 1970.
+    pub published: Option<i64>,
+    /// From when on it is no longer there, in seconds since 1970.
+    pub expires: Option<i64>,
+    /// The cluster it belongs to: the id of the centre, and the distance from it.
+    pub cluster: Option<(String, u32)>,
+    /// Whatever else its owner wants to know of it.
+    pub metadata: Map<String, Value>,
+    /// Its text, where the collection keeps texts.
+    pub text: Option<String>,
+}
+
+impl Record {
+    /// Whether a store can take it. Stores refuse a whole call for one bad record, so callers ask before.
+    pub fn validate(&self) -> Result<(), StoreError> {
+        validate_id(&self.id)?;
+        let field = |what, bytes: usize, most| match bytes <= most {
+            true => Ok(()),
+            false => Err(StoreError::TooLong { what, bytes, most }),
+        };
+        field("title", self.title.as_ref().map_or(0, String::len), MOST_FIELD)?;
+        field("source", self.source.as_ref().map_or(0, String::len), MOST_FIELD)?;
+        field("text", self.text.as_ref().map_or(0, String::len), MOST_TEXT)?;
+        if !self.metadata.is_empty() {
+            let json = serde_json::to_vec(&self.metadata).map_or(0, |json| json.len());
+            field("metadata", json, MOST_FIELD)?;
+        }
+        self.cluster.as_ref().map_or(Ok(()), |(centre, _)| validate_id(centre))
+    }
+}
+
+/// Whether a string can be an id.
+pub fn validate_id(id: &str) -> Result<(), StoreError> {
+    match id.len() {
+        0 => Err(StoreError::EmptyId),
+        bytes if bytes > MOST_ID => Err(StoreError::TooLong { what: "id", bytes, most: MOST_ID }),
+        _ => Ok(()),
+    }
+}
+
+/// A record as a store gives it back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// Grows with every record stored in the collection; a replaced record has a new one.
+    pub version: u64,
+    /// The record; its text only where it was asked for.
+    pub record: Record,
+}
+
+/// A name space with a recipe of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collection {
+    /// Its name: 1 to 255 bytes.
+    pub name: String,
+    /// Digest of the recipe its signals are made by.
+    pub recipe: [u8; 16],
+    /// Recipe and settings as whoever made it wrote them. Stores do not read it.
+    pub about: String,
+    /// The spaces its records may have fingerprints in.
+    pub spaces: Vec<SpaceSettings>,
+}
+
+/// What a space of a collection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpaceSettings {
+    /// Which.
+    pub space: Space,
+    /// Width of its fingerprints in bits.
+    pub width: u32,
+    /// The largest distance that can be asked for.
+    pub within: u32,
+}
+
+impl Collection {
+    /// Whether a store can take it.
+    pub fn validate(&self) -> Result<(), StoreError> {
+        match self.name.len() {
+            0 => return Err(StoreError::EmptyId),
+            bytes if bytes > 255 => {
+                return Err(StoreError::TooLong { what: "name of a collection", bytes, most: 255 });
+            }
+            _ => {}
+        }
+        let known = |width| leitong_fingerprint::bits::WIDTHS.contains(&width);
+        match self.spaces.iter().find(|space| !known(space.width)) {
+            Some(space) => Err(StoreError::Width { space: space.space, expected: 64, found: space.width }),
+            None => Ok(()),
+        }
+    }
+
+    /// The settings of a space.
+    pub fn space(&self, space: Space) -> Result<&SpaceSettings, StoreError> {
+        let own = self.spaces.iter().find(|settings| settings.space == space);
+        own.ok_or_else(|| StoreError::NoSpace { collection: self.name.clone(), space })
+    }
+}

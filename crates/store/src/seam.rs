@@ -1,0 +1,184 @@
+//! The seam: what every store can do, in batches only, so that one across a network needs one round trip.
+//!
+//! A store knows records and probes, never verdicts. Who wants to add a document unless it is a duplicate finds candidates,
+//! judges them, and adds with [`Policy::Unless`], naming the versions judged. In one atomic step the store probes again and
+//! either stores the record or hands back the candidates the caller has not seen; those are judged, and so on. So any way of
+//! judging is atomic on any store, and no lock is held while judging.
+
+use crate::StoreError;
+use crate::record::{Collection, Key, Record, Space, Stored};
+use leitong_fingerprint::Fingerprint;
+use std::cmp::Reverse;
+
+/// One way to find records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// Every record whose fingerprint in the space differs in at most `within` bits.
+    Near {
+        /// Where to search.
+        space: Space,
+        /// What to search for.
+        fingerprint: Fingerprint,
+        /// The largest distance, at most that of the space.
+        within: u32,
+    },
+    /// Every record that has the key.
+    Key(Key),
+}
+
+/// A question: every record that one of the probes finds, once, in the order of [`Rank`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    /// What to look for.
+    pub probes: Vec<Probe>,
+    /// The id of the document that asks: it is never its own candidate.
+    pub except: Option<String>,
+    /// Only candidates behind this one, for paging. Records stored meanwhile have higher versions, so nothing is skipped
+    /// or shown twice.
+    pub after: Option<Rank>,
+    /// Most candidates to give.
+    pub limit: usize,
+}
+
+/// The order of candidates: the nearest first, then those with more keys in common, then the oldest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    /// The least distance by any probe; [`Rank::FAR`] for a record found by keys alone.
+    pub distance: u32,
+    /// How many probed keys it has.
+    pub keys: Reverse<u32>,
+    /// Its version.
+    pub version: u64,
+}
+
+impl Rank {
+    /// The distance of a record that was found by keys alone.
+    pub const FAR: u32 = u32::MAX;
+}
+
+/// A record that a probe found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Its place among the candidates.
+    pub rank: Rank,
+    /// The record, without its text.
+    pub record: Record,
+}
+
+/// The answer to a [`Query`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// The candidates, in order.
+    pub candidates: Vec<Candidate>,
+    /// Whether there are more behind the last.
+    pub more: bool,
+}
+
+/// When a record is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Always; a record of the same id is replaced.
+    Replace,
+    /// Only if there is none of the same id.
+    New,
+    /// Unless a probe finds a record of another id whose version is not among those judged. A record of the same id is
+    /// replaced.
+    Unless {
+        /// What would have to be judged.
+        probes: Vec<Probe>,
+        /// Versions the caller has judged and does not mind.
+        judged: Vec<u64>,
+        /// Most candidates to hand back.
+        limit: usize,
+    },
+}
+
+/// A record and when to store it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Addition {
+    /// The record.
+    pub record: Record,
+    /// When.
+    pub policy: Policy,
+}
+
+/// What became of an [`Addition`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Added {
+    /// It is stored, for good.
+    Stored {
+        /// Its version.
+        version: u64,
+        /// The version it replaced.
+        replaced: Option<u64>,
+    },
+    /// There is one of the same id ([`Policy::New`]).
+    Exists {
+        /// Its version.
+        version: u64,
+    },
+    /// There are candidates that have not been judged ([`Policy::Unless`]): never empty.
+    Unjudged(Found),
+}
+
+/// How much a collection holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Records that have not expired.
+    pub documents: u64,
+    /// The version the next record will have, or a lower bound of it.
+    pub next_version: u64,
+}
+
+/// Whether texts are wanted: they are the larger part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Want {
+    /// Everything but the text.
+    #[default]
+    Record,
+    /// The text too, where it is kept.
+    Text,
+}
+
+/// Where records live.
+///
+/// Every call is about one collection and fails with [`StoreError::NoCollection`] if there is none of that name. A call
+/// that changes something returns when the change is as safe as the store can make it (on disk and synchronised, for the
+/// embedded one), and what a call saw is as safe as that too. Records that have expired are treated as if they were not there.
+///
+/// Additions of one call are made in order; each sees those before it. After an error any number of them may have been made.
+pub trait Store: Send + Sync {
+    /// All collections, by name.
+    fn collections(&self) -> Result<Vec<Collection>, StoreError>;
+
+    /// Makes a collection. Nothing happens if there is one that is the same but for `about`; another recipe or other
+    /// spaces are refused with [`StoreError::OtherCollection`].
+    fn create(&self, collection: &Collection) -> Result<(), StoreError>;
+
+    /// Removes a collection and all its records; false if there is none.
+    fn destroy(&self, collection: &str) -> Result<bool, StoreError>;
+
+    /// Answers each query.
+    fn find(&self, collection: &str, queries: &[Query]) -> Result<Vec<Found>, StoreError>;
+
+    /// Stores records, each by its policy.
+    fn add(&self, collection: &str, additions: Vec<Addition>) -> Result<Vec<Added>, StoreError>;
+
+    /// Removes records; the version of each that was there.
+    fn remove(&self, collection: &str, ids: &[&str]) -> Result<Vec<Option<u64>>, StoreError>;
+
+    /// The records of these ids, where there are any.
+    fn get(&self, collection: &str, ids: &[&str], want: Want) -> Result<Vec<Option<Stored>>, StoreError>;
+
+    /// Up to `limit` records in the order of their ids (as bytes), from the first behind `after`. An empty answer is the end.
+    fn scan(
+        &self,
+        collection: &str,
+        after: Option<&str>,
+        limit: usize,
+        want: Want,
+    ) -> Result<Vec<Stored>, StoreError>;
+
+    /// How much a collection holds.
+    fn count(&self, collection: &str) -> Result<Count, StoreError>;
+}

@@ -8,6 +8,7 @@
 mod clock;
 mod error;
 mod near;
+mod rank;
 mod record;
 mod seam;
 

@@ -7,6 +7,7 @@
 
 mod clock;
 mod error;
+mod memory;
 mod near;
 mod rank;
 mod record;
@@ -14,6 +15,7 @@ mod seam;
 
 pub use clock::Clock;
 pub use error::StoreError;
+pub use memory::Memory;
 pub use record::{
     Collection, Key, MOST_FIELD, MOST_ID, MOST_TEXT, Record, Signals, Space, SpaceSettings, Stored,
     validate_id,

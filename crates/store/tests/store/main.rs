@@ -1,0 +1,46 @@
+//! What every store promises, checked on each of them: against the slow twin, under many threads, and at its edges.
+//!
+//! A new store needs a module like `memory.rs`: a few lines for each suite.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may stop at the first surprise")]
+
+mod checker;
+mod conformance;
+mod errors;
+mod histories;
+mod ids;
+mod memory;
+mod model;
+mod steps;
+
+use leitong_store::Clock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// A clock that goes on only when told to.
+#[derive(Clone)]
+pub(crate) struct Time(Arc<AtomicI64>);
+
+impl Time {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(AtomicI64::new(1_000)))
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        let time = Arc::clone(&self.0);
+        Clock::new(move || time.load(Ordering::SeqCst))
+    }
+
+    pub(crate) fn now(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn advance(&self, seconds: i64) {
+        self.0.fetch_add(seconds, Ordering::SeqCst);
+    }
+}
+
+/// The usual amount of work, or the smaller one of an everyday run (`LEITONG_QUICK`).
+pub(crate) fn amount(usual: u32, quick: u32) -> u32 {
+    if std::env::var_os("LEITONG_QUICK").is_some() { quick } else { usual }
+}

@@ -1,0 +1,33 @@
+//! The store in memory.
+
+use crate::conformance::{Subject, conforms};
+use crate::{amount, errors, ids};
+use leitong_store::{Memory, Store};
+
+impl Subject for Memory {
+    fn store(&self) -> &dyn Store {
+        self
+    }
+}
+
+#[test]
+fn as_the_model() {
+    conforms(amount(1000, 100), &|clock| Box::new(Memory::new(clock)));
+}
+
+#[test]
+fn ids_are_kept_apart() {
+    ids::kept_apart(&Memory::default());
+}
+
+#[test]
+fn what_is_no_id_is_refused() {
+    ids::refused(&Memory::default());
+}
+
+#[test]
+fn errors_are_as_documented() {
+    errors::no_collection(&Memory::default());
+    errors::other_collection(&Memory::default());
+    errors::misfits(&Memory::default());
+}

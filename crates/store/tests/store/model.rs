@@ -1,0 +1,174 @@
+//! The slow twin of every store: a plain map, and a look at every record for every question.
+
+use leitong_store::{
+    Added, Addition, Candidate, Clock, Collection, Count, Found, Policy, Probe, Query, Rank, Record, Store,
+    StoreError, Stored, Want, validate_id,
+};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+pub(crate) struct Model {
+    clock: Clock,
+    rooms: Mutex<BTreeMap<String, Room>>,
+}
+
+struct Room {
+    collection: Collection,
+    next: u64,
+    /// By id, which is also the order of a scan.
+    records: BTreeMap<String, Stored>,
+}
+
+impl Model {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self { clock, rooms: Mutex::default() }
+    }
+
+    /// Does something with a collection in which nothing has expired.
+    fn with<T>(&self, name: &str, work: impl FnOnce(&mut Room, i64) -> T) -> Result<T, StoreError> {
+        let mut rooms = self.rooms.lock().unwrap();
+        let room = rooms.get_mut(name).ok_or_else(|| StoreError::NoCollection { name: name.to_owned() })?;
+        let now = self.clock.now();
+        room.records.retain(|_, stored| stored.record.expires.is_none_or(|expires| expires > now));
+        Ok(work(room, now))
+    }
+}
+
+impl Store for Model {
+    fn collections(&self) -> Result<Vec<Collection>, StoreError> {
+        Ok(self.rooms.lock().unwrap().values().map(|room| room.collection.clone()).collect())
+    }
+
+    fn create(&self, collection: &Collection) -> Result<(), StoreError> {
+        collection.validate()?;
+        let mut rooms = self.rooms.lock().unwrap();
+        let new = || Room { collection: collection.clone(), next: 0, records: BTreeMap::new() };
+        let own = &rooms.entry(collection.name.clone()).or_insert_with(new).collection;
+        if own.recipe == collection.recipe && own.spaces == collection.spaces {
+            return Ok(());
+        }
+        let [stored, asked] = [own.recipe, collection.recipe].map(|recipe| format!("{recipe:?}"));
+        Err(StoreError::OtherCollection { name: collection.name.clone(), stored, asked })
+    }
+
+    fn destroy(&self, collection: &str) -> Result<bool, StoreError> {
+        Ok(self.rooms.lock().unwrap().remove(collection).is_some())
+    }
+
+    fn find(&self, collection: &str, queries: &[Query]) -> Result<Vec<Found>, StoreError> {
+        self.with(collection, |room, _| queries.iter().map(|query| room.find(query, &[])).collect())
+    }
+
+    fn add(&self, collection: &str, additions: Vec<Addition>) -> Result<Vec<Added>, StoreError> {
+        self.with(collection, |room, now| {
+            additions.into_iter().map(|addition| room.add(addition, now)).collect()
+        })?
+    }
+
+    fn remove(&self, collection: &str, ids: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+        self.with(collection, |room, _| {
+            ids.iter().map(|id| room.records.remove(*id).map(|stored| stored.version)).collect()
+        })
+    }
+
+    fn get(&self, collection: &str, ids: &[&str], want: Want) -> Result<Vec<Option<Stored>>, StoreError> {
+        self.with(collection, |room, _| {
+            ids.iter().map(|id| room.records.get(*id).map(|stored| wanted(stored, want))).collect()
+        })
+    }
+
+    fn scan(
+        &self,
+        collection: &str,
+        after: Option<&str>,
+        limit: usize,
+        want: Want,
+    ) -> Result<Vec<Stored>, StoreError> {
+        self.with(collection, |room, _| {
+            let behind = |stored: &&Stored| after.is_none_or(|after| stored.record.id.as_str() > after);
+            room.records.values().filter(behind).take(limit).map(|stored| wanted(stored, want)).collect()
+        })
+    }
+
+    fn count(&self, collection: &str) -> Result<Count, StoreError> {
+        self.with(collection, |room, _| Count {
+            documents: room.records.len() as u64,
+            next_version: room.next,
+        })
+    }
+}
+
+impl Room {
+    fn find(&self, query: &Query, judged: &[u64]) -> Found {
+        let mut all: Vec<Candidate> = (self.records.values())
+            .filter(|stored| {
+                query.except.as_ref() != Some(&stored.record.id) && !judged.contains(&stored.version)
+            })
+            .filter_map(|stored| {
+                let rank = rank(stored, &query.probes)?;
+                Some(Candidate { rank, record: wanted(stored, Want::Record).record })
+            })
+            .filter(|candidate| query.after.is_none_or(|after| candidate.rank > after))
+            .collect();
+        all.sort_by_key(|candidate| candidate.rank);
+        let more = all.len() > query.limit;
+        all.truncate(query.limit);
+        Found { candidates: all, more }
+    }
+
+    fn add(&mut self, Addition { record, policy }: Addition, now: i64) -> Result<Added, StoreError> {
+        validate_id(&record.id)?;
+        let own = self.records.get(&record.id).map(|stored| stored.version);
+        match (policy, own) {
+            (Policy::New, Some(version)) => return Ok(Added::Exists { version }),
+            (Policy::Unless { probes, judged, limit }, _) => {
+                let limit = limit.max(1);
+                let query = Query { probes, except: Some(record.id.clone()), after: None, limit };
+                let found = self.find(&query, &judged);
+                if !found.candidates.is_empty() {
+                    return Ok(Added::Unjudged(found));
+                }
+            }
+            _ => {}
+        }
+        let version = self.next;
+        self.next += 1;
+        self.records.remove(&record.id);
+        // What has expired before it comes has a version all the same.
+        if record.expires.is_none_or(|expires| expires > now) {
+            self.records.insert(record.id.clone(), Stored { version, record });
+        }
+        Ok(Added::Stored { version, replaced: own })
+    }
+}
+
+/// How a record answers probes, if it does.
+fn rank(stored: &Stored, probes: &[Probe]) -> Option<Rank> {
+    let signals = &stored.record.signals;
+    let mut distance = None;
+    let mut keys = BTreeSet::new();
+    for probe in probes {
+        match probe {
+            Probe::Near { space, fingerprint, within } => {
+                let own =
+                    signals.near(*space).map(|own| own.distance(fingerprint).expect("widths are equal"));
+                distance = own.filter(|own| own <= within).into_iter().chain(distance).min();
+            }
+            Probe::Key(key) if signals.keys.contains(key) => _ = keys.insert(*key),
+            Probe::Key(_) => {}
+        }
+    }
+    let found = distance.is_some() || !keys.is_empty();
+    found.then(|| Rank {
+        distance: distance.unwrap_or(Rank::FAR),
+        keys: Reverse(keys.len() as u32),
+        version: stored.version,
+    })
+}
+
+fn wanted(stored: &Stored, want: Want) -> Stored {
+    let Stored { version, record } = stored.clone();
+    let text = record.text.clone().filter(|_| want == Want::Text);
+    Stored { version, record: Record { text, ..record } }
+}

@@ -1,1 +1,262 @@
+//! Many threads at one store: of documents that are duplicates of each other one is stored, whatever else happens.
 
+use crate::checker::{Call, DUPLICATE, Doc, Event, PROBED, Sight, distance, violations};
+use leitong_fingerprint::Fingerprint;
+use leitong_store::{
+    Added, Addition, Candidate, Collection, Policy, Probe, Query, Record, Space, SpaceSettings, Store,
+    Stored, Want,
+};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex};
+
+const NAME: &str = "histories";
+
+/// How much is done.
+#[derive(Clone, Copy)]
+pub(crate) struct Load {
+    pub(crate) threads: u32,
+    /// Rounds of each kind; each has documents of its own.
+    pub(crate) rounds: u32,
+    /// Calls of each thread in a mixed round.
+    pub(crate) calls: u32,
+}
+
+/// A store whose every call is written down.
+struct Recorder<'a> {
+    store: &'a dyn Store,
+    moment: AtomicU64,
+    events: Mutex<Vec<Event>>,
+}
+
+/// What became of a document that was to be added unless it is a duplicate.
+#[derive(Debug)]
+enum Decision {
+    Stored { version: u64 },
+    Duplicate(Sight),
+}
+
+impl<'a> Recorder<'a> {
+    fn new(store: &'a dyn Store) -> Self {
+        let spaces = vec![SpaceSettings { space: Space::DOCUMENTS, width: 64, within: PROBED }];
+        let collection = Collection { name: NAME.into(), recipe: [3; 16], about: String::new(), spaces };
+        store.create(&collection).expect("a collection can be made");
+        Self { store, moment: AtomicU64::new(0), events: Mutex::default() }
+    }
+
+    fn record<T>(&self, call: impl FnOnce(&dyn Store) -> (Call, T)) -> T {
+        let start = self.moment.fetch_add(1, Ordering::SeqCst);
+        let (call, answer) = call(self.store);
+        let end = self.moment.fetch_add(1, Ordering::SeqCst);
+        self.events.lock().unwrap().push(Event { start, end, call });
+        answer
+    }
+
+    /// The optimistic loop: whoever is told of candidates judges them and comes again.
+    fn add_unless_duplicate(&self, doc: &Doc) -> Decision {
+        let mut judged = Vec::new();
+        loop {
+            match self.add(doc, Some(judged.clone())) {
+                Ok(version) => return Decision::Stored { version },
+                Err(sights) => {
+                    judged.extend(sights.iter().map(|sight| sight.version));
+                    if let Some(duplicate) = sights.into_iter().find(|sight| sight.distance <= DUPLICATE) {
+                        return Decision::Duplicate(duplicate);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One call: unless there is something not yet judged, or in any case.
+    fn add(&self, doc: &Doc, judged: Option<Vec<u64>>) -> Result<u64, Vec<Sight>> {
+        let policy = match &judged {
+            // Two at a time, so that some come only with the next call.
+            Some(judged) => {
+                Policy::Unless { probes: vec![probe(doc.print)], judged: judged.clone(), limit: 2 }
+            }
+            None => Policy::Replace,
+        };
+        let addition = Addition { record: record(doc), policy };
+        self.record(|store| {
+            let added =
+                store.add(NAME, vec![addition]).expect("an addition").pop().expect("an answer for it");
+            let (doc, unless) = (doc.clone(), judged.is_some());
+            match added {
+                Added::Stored { version, replaced } => {
+                    (Call::Stored { doc, version, replaced, unless }, Ok(version))
+                }
+                Added::Unjudged(found) => {
+                    let sights: Vec<Sight> = found.candidates.iter().map(sight).collect();
+                    let judged = judged.unwrap_or_default();
+                    (Call::Unjudged { doc, judged, sights: sights.clone() }, Err(sights))
+                }
+                Added::Exists { .. } => panic!("`Exists` answers only `Policy::New`: {added:?}"),
+            }
+        })
+    }
+
+    fn remove(&self, id: &str) {
+        self.record(|store| {
+            let version = store.remove(NAME, &[id]).expect("a removal")[0];
+            (Call::Removed { id: id.to_owned(), version }, ())
+        });
+    }
+
+    fn find(&self, print: u64) {
+        let query = Query { probes: vec![probe(print)], except: None, after: None, limit: usize::MAX };
+        self.record(|store| {
+            let found = &store.find(NAME, &[query]).expect("a search")[0];
+            (Call::Found { print, sights: found.candidates.iter().map(sight).collect() }, ())
+        });
+    }
+
+    /// Does a thing in many threads at once; the answers in the order of the threads.
+    fn at_once<T: Send>(&self, threads: u32, work: impl Fn(u32) -> T + Sync) -> Vec<T> {
+        let barrier = Barrier::new(threads as usize);
+        let (barrier, work) = (&barrier, &work);
+        std::thread::scope(|scope| {
+            let start = |thread| {
+                scope.spawn(move || {
+                    barrier.wait();
+                    work(thread)
+                })
+            };
+            let running: Vec<_> = (0..threads).map(start).collect();
+            running.into_iter().map(|thread| thread.join().expect("a thread that does not panic")).collect()
+        })
+    }
+
+    /// What no order of the calls so far explains.
+    fn violations(&self) -> Vec<String> {
+        let left = self.store.scan(NAME, None, usize::MAX, Want::Record).expect("a scan");
+        let left: Vec<(Doc, u64)> =
+            left.iter().map(|Stored { version, record }| (doc(record), *version)).collect();
+        violations(&self.events.lock().unwrap(), &left)
+    }
+
+    fn assert_explained(&self) {
+        let wrong = self.violations();
+        let calls = self.events.lock().unwrap().len();
+        assert!(
+            wrong.is_empty(),
+            "{} of {calls} calls, first: {:#?}",
+            wrong.len(),
+            &wrong[..wrong.len().min(5)]
+        );
+    }
+}
+
+fn probe(print: u64) -> Probe {
+    Probe::Near { space: Space::DOCUMENTS, fingerprint: print.into(), within: PROBED }
+}
+
+fn record(doc: &Doc) -> Record {
+    let mut record = Record { id: doc.id.clone(), ..Record::default() };
+    record.signals.near.push((Space::DOCUMENTS, doc.print.into()));
+    record
+}
+
+fn doc(record: &Record) -> Doc {
+    let print = record.signals.near(Space::DOCUMENTS).map_or(0, Fingerprint::low64);
+    Doc { id: record.id.clone(), print }
+}
+
+fn sight(candidate: &Candidate) -> Sight {
+    let Candidate { rank, record } = candidate;
+    Sight { doc: doc(record), version: rank.version, distance: rank.distance }
+}
+
+/// Numbers that look random and are the same in every run.
+fn mix(seed: u64) -> u64 {
+    let x = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
+/// Of documents that are all duplicates of each other exactly one is stored, and the others are told which.
+pub(crate) fn one_of_many(store: &dyn Store, load: Load) {
+    let recorder = Recorder::new(store);
+    for round in 0..load.rounds {
+        // One bit flipped in each: any two differ in two, or not at all where there are more threads than bits.
+        let doc = |thread: u32| Doc {
+            id: format!("one/{round}/{thread}"),
+            print: mix(round.into()) ^ 1 << (thread % 64),
+        };
+        let decisions = recorder.at_once(load.threads, |thread| recorder.add_unless_duplicate(&doc(thread)));
+        let winners: Vec<(Doc, u64)> = (0..)
+            .zip(&decisions)
+            .filter_map(|(thread, decision)| match decision {
+                Decision::Stored { version } => Some((doc(thread), *version)),
+                Decision::Duplicate(_) => None,
+            })
+            .collect();
+        assert_eq!(winners.len(), 1, "round {round}: stored were {winners:?}");
+        for decision in &decisions {
+            if let Decision::Duplicate(of) = decision {
+                assert_eq!(
+                    (&of.doc, of.version),
+                    (&winners[0].0, winners[0].1),
+                    "round {round}: told of another"
+                );
+            }
+        }
+    }
+    recorder.assert_explained();
+}
+
+/// Chains: neighbours are duplicates, their neighbours are not. Several are stored, none of them neighbours, and whoever is
+/// not has a neighbour that is.
+pub(crate) fn chains(store: &dyn Store, load: Load) {
+    let recorder = Recorder::new(store);
+    for round in 0..load.rounds {
+        let print = |link: u32| mix(u64::from(round) << 32) ^ ((1_u64 << (link % 64)) - 1);
+        let doc = |thread: u32| Doc { id: format!("chain/{round}/{thread}"), print: print(thread) };
+        let decisions = recorder.at_once(load.threads, |thread| recorder.add_unless_duplicate(&doc(thread)));
+        let stored: Vec<Doc> = (0..)
+            .zip(&decisions)
+            .filter(|(_, decision)| matches!(decision, Decision::Stored { .. }))
+            .map(|(thread, _)| doc(thread))
+            .collect();
+        for (thread, decision) in (0..).zip(&decisions) {
+            let own = doc(thread);
+            let near = stored.iter().filter(|other| distance(other.print, own.print) <= DUPLICATE);
+            match decision {
+                Decision::Stored { .. } => {
+                    assert_eq!(near.count(), 1, "round {round}: {own:?} and a duplicate")
+                }
+                Decision::Duplicate(of) => {
+                    assert!(near.clone().any(|near| *near == of.doc), "round {round}: {of:?}")
+                }
+            }
+        }
+    }
+    recorder.assert_explained();
+}
+
+/// Additions, replacements, removals and searches of a few documents that are near each other, by all threads.
+pub(crate) fn mixed(store: &dyn Store, load: Load) {
+    let recorder = Recorder::new(store);
+    for round in 0..load.rounds {
+        recorder.at_once(load.threads, |thread| {
+            for call in 0..load.calls {
+                let random = mix(u64::from(round) << 40 | u64::from(thread) << 20 | u64::from(call));
+                one_call(&recorder, round, random);
+            }
+        });
+    }
+    recorder.assert_explained();
+}
+
+fn one_call(recorder: &Recorder<'_>, round: u32, random: u64) {
+    // Two chains of eight links and twelve ids: most calls meet another.
+    let chain = mix(u64::from(round) << 1 | random >> 8 & 1);
+    let print = chain ^ ((1 << (random >> 16 & 7)) - 1);
+    let id = format!("mixed/{round}/{}", (random >> 24) % 12);
+    match random & 15 {
+        0..8 => _ = recorder.add_unless_duplicate(&Doc { id, print }),
+        8..10 => _ = recorder.add(&Doc { id, print }, None).expect("`Replace` stores in any case"),
+        10..14 => recorder.remove(&id),
+        _ => recorder.find(print),
+    }
+}

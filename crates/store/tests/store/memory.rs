@@ -1,6 +1,7 @@
 //! The store in memory.
 
 use crate::conformance::{Subject, conforms};
+use crate::histories::{self, Load};
 use crate::{amount, errors, ids};
 use leitong_store::{Memory, Store};
 
@@ -30,4 +31,23 @@ fn errors_are_as_documented() {
     errors::no_collection(&Memory::default());
     errors::other_collection(&Memory::default());
     errors::misfits(&Memory::default());
+}
+
+fn load() -> Load {
+    Load { threads: 64, rounds: amount(50, 5), calls: 10 }
+}
+
+#[test]
+fn one_of_many_is_stored() {
+    histories::one_of_many(&Memory::default(), load());
+}
+
+#[test]
+fn chains_break_between_duplicates() {
+    histories::chains(&Memory::default(), load());
+}
+
+#[test]
+fn mixed_calls_can_be_explained() {
+    histories::mixed(&Memory::default(), load());
 }

@@ -111,7 +111,7 @@ mod tests {
         let all: Vec<Rank> = (0..10).map(|version| rank(version as u32 / 3, 0, version)).collect();
         let even = |version: u64| {
             Ok::<_, Infallible>(
-                (version % 2 == 0).then(|| Record { id: version.to_string(), ..Record::default() }),
+                version.is_multiple_of(2).then(|| Record { id: version.to_string(), ..Record::default() }),
             )
         };
         for limit in 1..7 {

@@ -232,3 +232,113 @@ fn end_state(lives: &Lives<'_>, left: &[(Doc, u64)], wrong: &mut Vec<String>) {
 
 /// The sight of a candidate of distance `Rank::FAR` would be a record found by nothing.
 const _: () = assert!(PROBED < Rank::FAR && DUPLICATE < PROBED);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doc(id: &str, print: u64) -> Doc {
+        Doc { id: id.into(), print }
+    }
+
+    fn stored(start: u64, end: u64, doc: &Doc, version: u64, replaced: Option<u64>) -> Event {
+        Event { start, end, call: Call::Stored { doc: doc.clone(), version, replaced, unless: true } }
+    }
+
+    fn removed(start: u64, end: u64, id: &str, version: Option<u64>) -> Event {
+        Event { start, end, call: Call::Removed { id: id.into(), version } }
+    }
+
+    fn found(start: u64, end: u64, sights: Vec<Sight>) -> Event {
+        Event { start, end, call: Call::Found { print: 0, sights } }
+    }
+
+    fn refused(start: u64, end: u64, doc: &Doc, judged: &[u64], sights: Vec<Sight>) -> Event {
+        let call = Call::Unjudged { doc: doc.clone(), judged: judged.to_vec(), sights };
+        Event { start, end, call }
+    }
+
+    fn sight(doc: &Doc, version: u64) -> Sight {
+        Sight { doc: doc.clone(), version, distance: doc.print.count_ones() }
+    }
+
+    /// Exactly the violations that contain these words, in this order.
+    fn assert_wrong(name: &str, history: &[Event], left: &[(&Doc, u64)], words: &[&str]) {
+        let left: Vec<(Doc, u64)> = left.iter().map(|(doc, version)| ((*doc).clone(), *version)).collect();
+        let wrong = violations(history, &left);
+        let as_expected =
+            wrong.len() == words.len() && wrong.iter().zip(words).all(|(wrong, word)| wrong.contains(word));
+        assert!(as_expected, "{name}: expected {words:?}, found {wrong:#?}");
+    }
+
+    #[test]
+    fn what_can_be_explained_is_not_reported() {
+        let (a, b, c) = (doc("a", 0), doc("b", 1), doc("c", 7));
+        assert_wrong(
+            "not duplicates",
+            &[stored(0, 1, &a, 0, None), stored(2, 3, &c, 1, None)],
+            &[(&a, 0), (&c, 1)],
+            &[],
+        );
+        let overlapping = [stored(0, 9, &a, 0, None), removed(1, 8, "a", Some(0)), stored(2, 7, &b, 1, None)];
+        assert_wrong("removed in time", &overlapping, &[(&b, 1)], &[]);
+        let replacing = [stored(0, 1, &a, 3, None), stored(2, 3, &doc("a", 1), 7, Some(3))];
+        assert_wrong("replaced", &replacing, &[(&doc("a", 1), 7)], &[]);
+        let sights = [
+            stored(0, 3, &a, 0, None),
+            found(1, 2, vec![]),
+            found(4, 5, vec![sight(&a, 0)]),
+            refused(4, 6, &b, &[], vec![Sight { distance: 1, ..sight(&a, 0) }]),
+            removed(7, 9, "a", Some(0)),
+            found(8, 10, vec![sight(&a, 0)]),
+            removed(8, 11, "a", None),
+        ];
+        assert_wrong("seen or not", &sights, &[], &[]);
+    }
+
+    #[test]
+    fn duplicates_and_ends() {
+        let (a, b) = (doc("a", 0), doc("b", 1));
+        let both = [stored(0, 2, &a, 0, None), stored(1, 3, &b, 1, None)];
+        assert_wrong("both", &both, &[(&a, 0), (&b, 1)], &["its duplicate"]);
+        let too_late = [stored(0, 1, &a, 0, None), stored(2, 3, &b, 1, None), removed(4, 5, "a", Some(0))];
+        assert_wrong("too late", &too_late, &[(&b, 1)], &["its duplicate"]);
+        let twice = [stored(0, 1, &a, 0, None), stored(2, 3, &a, 1, None)];
+        assert_wrong("one id", &twice, &[(&a, 0), (&a, 1)], &["as version 0 and as 1"]);
+        let phantom = [removed(0, 1, "a", Some(5))];
+        assert_wrong("phantom", &phantom, &[], &["not there to be ended"]);
+        let again = [stored(0, 1, &a, 0, None), removed(2, 3, "a", Some(0)), removed(4, 5, "a", Some(0))];
+        assert_wrong("removed twice", &again, &[], &["not there to be ended"]);
+        let before = [removed(0, 1, "a", Some(0)), stored(2, 3, &a, 0, None)];
+        assert_wrong("removed before", &before, &[(&a, 0)], &["not there to be ended"]);
+        let backwards = [stored(0, 1, &a, 4, None), stored(2, 3, &doc("c", 255), 3, None)];
+        assert_wrong("versions", &backwards, &[(&a, 4), (&doc("c", 255), 3)], &["before a lower one"]);
+        let same = [stored(0, 1, &a, 4, None), removed(2, 3, "a", Some(4)), stored(4, 5, &a, 4, None)];
+        assert!(
+            violations(&same, &[]).iter().any(|wrong| wrong.contains("given twice")),
+            "a version used again"
+        );
+    }
+
+    #[test]
+    fn answers_and_the_end() {
+        let (a, b) = (doc("a", 0), doc("b", 1));
+        let here = stored(0, 1, &a, 0, None);
+        let one = |event: Event, word: &str| assert_wrong(word, &[here.clone(), event], &[(&a, 0)], &[word]);
+        one(found(2, 3, vec![]), "shown 0 times");
+        one(found(2, 3, vec![sight(&a, 0), sight(&a, 0)]), "shown 2 times");
+        one(found(2, 3, vec![sight(&a, 0), sight(&b, 9)]), "was not there during");
+        one(found(2, 3, vec![Sight { distance: 1, ..sight(&a, 0) }]), "has distance 0");
+        one(removed(2, 3, "a", None), "did not see");
+        one(refused(2, 3, &b, &[], vec![]), "for nothing");
+        one(refused(2, 3, &b, &[0], vec![Sight { distance: 1, ..sight(&a, 0) }]), "itself or judged");
+        one(refused(2, 3, &a, &[], vec![sight(&a, 0)]), "itself or judged");
+        let gone =
+            [here.clone(), removed(2, 3, "a", Some(0)), refused(4, 5, &doc("c", 0), &[], vec![sight(&a, 0)])];
+        assert_wrong("refused for what is gone", &gone, &[], &["was not there during"]);
+        assert_wrong("lost", &[here.clone()], &[], &["is not there at the end"]);
+        assert_wrong("stray", &[here.clone()], &[(&a, 0), (&b, 1)], &["is there at the end"]);
+        let wrong = [(&doc("a", 8), 0)];
+        assert_wrong("changed", &[here], &wrong, &["is not there at the end", "is there at the end"]);
+    }
+}

@@ -126,23 +126,18 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// What no order of the calls so far explains.
-    fn violations(&self) -> Vec<String> {
+    /// What no order of the calls since the last time explains. All ids were of the form `round/…`.
+    fn violations(&self, round: &str) -> Vec<String> {
         let left = self.store.scan(NAME, None, usize::MAX, Want::Record).expect("a scan");
+        let left = left.iter().map(|Stored { version, record }| (doc(record), *version));
         let left: Vec<(Doc, u64)> =
-            left.iter().map(|Stored { version, record }| (doc(record), *version)).collect();
-        violations(&self.events.lock().unwrap(), &left)
+            left.filter(|(doc, _)| doc.id.starts_with(&format!("{round}/"))).collect();
+        violations(&std::mem::take(&mut *self.events.lock().unwrap()), &left)
     }
 
-    fn assert_explained(&self) {
-        let wrong = self.violations();
-        let calls = self.events.lock().unwrap().len();
-        assert!(
-            wrong.is_empty(),
-            "{} of {calls} calls, first: {:#?}",
-            wrong.len(),
-            &wrong[..wrong.len().min(5)]
-        );
+    fn assert_explained(&self, round: &str) {
+        let wrong = self.violations(round);
+        assert!(wrong.is_empty(), "{round}: {}, the first: {:#?}", wrong.len(), &wrong[..wrong.len().min(5)]);
     }
 }
 
@@ -177,86 +172,128 @@ fn mix(seed: u64) -> u64 {
 /// Of documents that are all duplicates of each other exactly one is stored, and the others are told which.
 pub(crate) fn one_of_many(store: &dyn Store, load: Load) {
     let recorder = Recorder::new(store);
-    for round in 0..load.rounds {
+    for number in 0..load.rounds {
+        let round = format!("one-{number}");
         // One bit flipped in each: any two differ in two, or not at all where there are more threads than bits.
-        let doc = |thread: u32| Doc {
-            id: format!("one/{round}/{thread}"),
-            print: mix(round.into()) ^ 1 << (thread % 64),
-        };
-        let decisions = recorder.at_once(load.threads, |thread| recorder.add_unless_duplicate(&doc(thread)));
-        let winners: Vec<(Doc, u64)> = (0..)
-            .zip(&decisions)
-            .filter_map(|(thread, decision)| match decision {
-                Decision::Stored { version } => Some((doc(thread), *version)),
-                Decision::Duplicate(_) => None,
-            })
-            .collect();
-        assert_eq!(winners.len(), 1, "round {round}: stored were {winners:?}");
-        for decision in &decisions {
+        let print = |thread: u32| mix(number.into()) ^ 1 << (thread % 64);
+        let decided = add_all(&recorder, load.threads, &round, print);
+        let winners: Vec<_> = decided.iter().filter_map(stored).collect();
+        assert_eq!(winners.len(), 1, "{round}: stored were {winners:?}");
+        for (_, decision) in &decided {
             if let Decision::Duplicate(of) = decision {
-                assert_eq!(
-                    (&of.doc, of.version),
-                    (&winners[0].0, winners[0].1),
-                    "round {round}: told of another"
-                );
+                assert_eq!((&of.doc, of.version), winners[0], "{round}: told of another than the winner");
             }
         }
+        recorder.assert_explained(&round);
     }
-    recorder.assert_explained();
 }
 
 /// Chains: neighbours are duplicates, their neighbours are not. Several are stored, none of them neighbours, and whoever is
 /// not has a neighbour that is.
 pub(crate) fn chains(store: &dyn Store, load: Load) {
     let recorder = Recorder::new(store);
-    for round in 0..load.rounds {
-        let print = |link: u32| mix(u64::from(round) << 32) ^ ((1_u64 << (link % 64)) - 1);
-        let doc = |thread: u32| Doc { id: format!("chain/{round}/{thread}"), print: print(thread) };
-        let decisions = recorder.at_once(load.threads, |thread| recorder.add_unless_duplicate(&doc(thread)));
-        let stored: Vec<Doc> = (0..)
-            .zip(&decisions)
-            .filter(|(_, decision)| matches!(decision, Decision::Stored { .. }))
-            .map(|(thread, _)| doc(thread))
-            .collect();
-        for (thread, decision) in (0..).zip(&decisions) {
-            let own = doc(thread);
-            let near = stored.iter().filter(|other| distance(other.print, own.print) <= DUPLICATE);
+    for number in 0..load.rounds {
+        let round = format!("chain-{number}");
+        let print = |thread| mix(u64::from(number) << 32) ^ ((1_u64 << (thread % 64)) - 1);
+        let decided = add_all(&recorder, load.threads, &round, print);
+        let winners: Vec<_> = decided.iter().filter_map(stored).collect();
+        for (doc, decision) in &decided {
+            let mut near = winners.iter().filter(|(other, _)| distance(other.print, doc.print) <= DUPLICATE);
             match decision {
-                Decision::Stored { .. } => {
-                    assert_eq!(near.count(), 1, "round {round}: {own:?} and a duplicate")
-                }
+                Decision::Stored { .. } => assert_eq!(near.count(), 1, "{round}: {doc:?} beside a duplicate"),
                 Decision::Duplicate(of) => {
-                    assert!(near.clone().any(|near| *near == of.doc), "round {round}: {of:?}")
+                    assert!(
+                        near.any(|near| *near == (&of.doc, of.version)),
+                        "{round}: {of:?} was not stored"
+                    );
                 }
             }
         }
+        recorder.assert_explained(&round);
     }
-    recorder.assert_explained();
+}
+
+/// Each thread adds one document, unless it is a duplicate.
+fn add_all(
+    recorder: &Recorder<'_>,
+    threads: u32,
+    round: &str,
+    print: impl Fn(u32) -> u64 + Sync,
+) -> Vec<(Doc, Decision)> {
+    recorder.at_once(threads, |thread| {
+        let doc = Doc { id: format!("{round}/{thread}"), print: print(thread) };
+        let decision = recorder.add_unless_duplicate(&doc);
+        (doc, decision)
+    })
+}
+
+fn stored((doc, decision): &(Doc, Decision)) -> Option<(&Doc, u64)> {
+    match decision {
+        Decision::Stored { version } => Some((doc, *version)),
+        Decision::Duplicate(_) => None,
+    }
 }
 
 /// Additions, replacements, removals and searches of a few documents that are near each other, by all threads.
 pub(crate) fn mixed(store: &dyn Store, load: Load) {
     let recorder = Recorder::new(store);
-    for round in 0..load.rounds {
-        recorder.at_once(load.threads, |thread| {
-            for call in 0..load.calls {
-                let random = mix(u64::from(round) << 40 | u64::from(thread) << 20 | u64::from(call));
-                one_call(&recorder, round, random);
-            }
-        });
+    for number in 0..load.rounds {
+        let round = mixed_round(&recorder, load, number);
+        recorder.assert_explained(&round);
     }
-    recorder.assert_explained();
 }
 
-fn one_call(recorder: &Recorder<'_>, round: u32, random: u64) {
-    // Two chains of eight links and twelve ids: most calls meet another.
-    let chain = mix(u64::from(round) << 1 | random >> 8 & 1);
-    let print = chain ^ ((1 << (random >> 16 & 7)) - 1);
-    let id = format!("mixed/{round}/{}", (random >> 24) % 12);
+/// Does a mixed round and gives its name.
+fn mixed_round(recorder: &Recorder<'_>, load: Load, number: u32) -> String {
+    let round = format!("mixed-{number}");
+    recorder.at_once(load.threads, |thread| {
+        for call in 0..load.calls {
+            let random = mix(u64::from(number) << 40 | u64::from(thread) << 20 | u64::from(call));
+            // Two chains of eight links and twelve ids: most calls meet another.
+            let chain = mix(u64::from(number) << 1 | random >> 8 & 1);
+            let print = chain ^ ((1 << (random >> 16 & 7)) - 1);
+            let id = format!("{round}/{}", (random >> 24) % 12);
+            one_call(recorder, random, Doc { id, print });
+        }
+    });
+    round
+}
+
+fn one_call(recorder: &Recorder<'_>, random: u64, doc: Doc) {
     match random & 15 {
-        0..8 => _ = recorder.add_unless_duplicate(&Doc { id, print }),
-        8..10 => _ = recorder.add(&Doc { id, print }, None).expect("`Replace` stores in any case"),
-        10..14 => recorder.remove(&id),
-        _ => recorder.find(print),
+        0..8 => _ = recorder.add_unless_duplicate(&doc),
+        8..10 => _ = recorder.add(&doc, None).expect("`Replace` stores in any case"),
+        10..14 => recorder.remove(&doc.id),
+        _ => recorder.find(doc.print),
+    }
+}
+
+/// The checker finds what is wrong with stores that are.
+mod broken {
+    use super::*;
+    use crate::broken::{careless, racy};
+    use leitong_store::Memory;
+
+    #[test]
+    fn a_store_that_does_not_probe() {
+        let memory = Memory::default();
+        let careless = careless(&memory);
+        let recorder = Recorder::new(&careless);
+        let load = Load { threads: 8, rounds: 1, calls: 20 };
+        let round = mixed_round(&recorder, load, 0);
+        let wrong = recorder.violations(&round);
+        assert!(wrong.iter().any(|wrong| wrong.contains("its duplicate")), "not noticed: {wrong:?}");
+    }
+
+    #[test]
+    fn a_store_that_probes_and_stores_in_two_steps() {
+        const THREADS: u32 = 8;
+        let memory = Memory::default();
+        let racy = racy(&memory, THREADS);
+        let recorder = Recorder::new(&racy);
+        let decided = add_all(&recorder, THREADS, "race", |thread| 1 << thread);
+        assert_eq!(decided.iter().filter_map(stored).count(), 8, "the race was not lost as it should be");
+        let wrong = recorder.violations("race");
+        assert!(wrong.iter().any(|wrong| wrong.contains("its duplicate")), "not noticed: {wrong:?}");
     }
 }

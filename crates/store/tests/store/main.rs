@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may stop at the first surprise")]
 
+mod broken;
 mod checker;
 mod conformance;
 mod errors;

@@ -11,6 +11,9 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+#[cfg(test)]
+mod tests;
+
 /// A store in memory. Each collection has a lock of its own; searches go on side by side.
 #[derive(Debug, Default)]
 pub struct Memory {
@@ -101,6 +104,8 @@ impl Store for Memory {
     }
 
     fn add(&self, collection: &str, additions: Vec<Addition>) -> Result<Vec<Added>, StoreError> {
+        // Before the lock is taken: it reads all metadata.
+        additions.iter().try_for_each(|addition| addition.record.validate())?;
         self.writing(collection, |room, now| {
             additions.iter().try_for_each(|addition| room.check_addition(addition))?;
             additions.into_iter().map(|addition| room.add(addition, now)).collect()
@@ -156,9 +161,8 @@ impl Room {
         })
     }
 
-    /// Whether all of an addition can be done, so that a call with a bad one changes nothing.
+    /// Whether an addition fits the collection: asked of all before the first, so that a call with a bad one changes nothing.
     fn check_addition(&self, addition: &Addition) -> Result<(), StoreError> {
-        addition.record.validate()?;
         for (space, fingerprint) in &addition.record.signals.near {
             near::check_width(self.collection.space(*space)?, fingerprint)?;
         }

@@ -7,11 +7,12 @@ use crate::Time;
 use crate::model::Model;
 use crate::steps::{self, Ask, Doc, IDS, NAMES, Question, Rule, Step};
 use leitong_store::{
-    Added, Addition, Clock, Found, Policy, Probe, Query, Rank, Record, Space, SpaceSettings, Store,
+    Added, Addition, Clock, Found, Memory, Policy, Probe, Query, Rank, Record, Space, SpaceSettings, Store,
     StoreError, Stored, Want,
 };
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
-use std::collections::BTreeMap;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 /// A store under test.
@@ -27,18 +28,63 @@ pub(crate) trait Subject {
 /// shortest sequence that does.
 pub(crate) fn conforms(cases: u32, open: &dyn Fn(Clock) -> Box<dyn Subject>) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
-    let result = TestRunner::new(config).run(&steps::steps(60), |steps| {
+    run_all(TestRunner::new(config), open);
+}
+
+/// What happened, and how often.
+type Tally = BTreeMap<&'static str, u32>;
+
+fn run_all(mut runner: TestRunner, open: &dyn Fn(Clock) -> Box<dyn Subject>) -> Tally {
+    let tally = RefCell::new(Tally::new());
+    let result = runner.run(&steps::steps(60), |steps| {
         let time = Time::new();
         let mut run = Run::new(open(time.clock()), time);
         for (number, step) in steps.iter().enumerate() {
             run.take(step).map_err(|why| TestCaseError::fail(format!("step {number} ({step:?}): {why}")))?;
         }
+        run.tally.iter().for_each(|(what, times)| *tally.borrow_mut().entry(what).or_default() += times);
         run.compare_all().map_err(|why| TestCaseError::fail(format!("after all steps: {why}")))
     });
     if let Err(error) = result {
         panic!("the store and the model disagree: {error}");
     }
+    tally.into_inner()
 }
+
+/// The steps are worth as much as what they lead to.
+#[test]
+fn steps_lead_everywhere() {
+    let config = Config { cases: 200, failure_persistence: None, ..Config::default() };
+    let runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let tally = run_all(runner, &|clock| Box::new(Memory::new(clock)));
+    for what in PLACES {
+        let times = tally.get(what).copied().unwrap_or_default();
+        assert!(times >= 20, "{what}: {times} times in 200 sequences; all: {tally:?}");
+    }
+}
+
+/// Where steps must lead.
+const PLACES: [&str; 19] = [
+    "no collection",
+    "another collection",
+    "destroyed",
+    "expired",
+    "stored",
+    "replaced",
+    "exists",
+    "unjudged",
+    "unjudged, and more",
+    "unjudged beside judged ones",
+    "stored beside judged ones",
+    "the same id twice in a call",
+    "removed",
+    "found near",
+    "found by keys alone",
+    "found by both",
+    "found at the largest distance",
+    "found, and more",
+    "found going on",
+];
 
 /// What went wrong.
 type Outcome<T = ()> = Result<T, String>;
@@ -48,6 +94,7 @@ struct Run {
     model: Model,
     time: Time,
     known: BTreeMap<usize, Known>,
+    tally: Tally,
 }
 
 /// What is known of a collection's versions.
@@ -63,7 +110,11 @@ struct Known {
 
 impl Run {
     fn new(subject: Box<dyn Subject>, time: Time) -> Self {
-        Self { subject, model: Model::new(time.clock()), time, known: BTreeMap::new() }
+        Self { subject, model: Model::new(time.clock()), time, known: BTreeMap::new(), tally: Tally::new() }
+    }
+
+    fn note(&mut self, what: &'static str, happened: bool) {
+        *self.tally.entry(what).or_default() += u32::from(happened);
     }
 
     fn take(&mut self, step: &Step) -> Outcome {
@@ -80,7 +131,10 @@ impl Run {
             }
             Step::Count { name } => self.count(*name),
             Step::Advance(seconds) => {
+                let count = |model: &Model| model.count(NAMES[0]).map_or(0, |count| count.documents);
+                let before = count(&self.model);
                 self.time.advance(*seconds);
+                self.note("expired", count(&self.model) < before);
                 Ok(())
             }
             Step::Reopen => {
@@ -97,6 +151,7 @@ impl Run {
     fn create(&mut self, name: usize, shape: usize, about: u8) -> Outcome {
         let collection = steps::collection(name, shape, about);
         let answers = (self.subject.store().create(&collection), self.model.create(&collection));
+        self.note("another collection", matches!(answers.1, Err(StoreError::OtherCollection { .. })));
         both("create", answers).map(|_| ())
     }
 
@@ -104,6 +159,7 @@ impl Run {
         // Versions of a collection begin anew with it.
         self.known.remove(&name);
         let answers = (self.subject.store().destroy(NAMES[name]), self.model.destroy(NAMES[name]));
+        self.note("destroyed", matches!(answers.1, Ok(true)));
         same("destroy", answers)
     }
 
@@ -123,6 +179,7 @@ impl Run {
         let ids: Vec<&str> = ids.iter().map(|id| IDS[*id]).collect();
         let answers = (self.subject.store().remove(NAMES[name], &ids), self.model.remove(NAMES[name], &ids));
         let Some((own, model)) = both("remove", answers)? else { return Ok(()) };
+        self.note("removed", model.iter().any(Option::is_some));
         let own: Outcome<Vec<_>> =
             own.into_iter().map(|version| self.translate_some(name, version)).collect();
         equal("remove", &own?, &model)
@@ -164,6 +221,11 @@ impl Run {
         let remembered = own.iter().rev().find_map(|found| found.candidates.last()).map(|last| last.rank);
         let own: Outcome<Vec<_>> = own.into_iter().map(|found| self.translate_found(name, found)).collect();
         equal("find", &own?, &model)?;
+        for (query, found) in to_model.iter().zip(&model) {
+            self.note("found going on", query.after.is_some() && !found.candidates.is_empty());
+            self.note("found, and more", found.more && !found.candidates.is_empty());
+            found.candidates.iter().for_each(|candidate| self.note_rank(candidate.rank));
+        }
         if let Some(own) = remembered {
             let model = Rank { version: self.translate(name, own.version)?, ..own };
             self.known.entry(name).or_default().last = Some((own, model));
@@ -180,15 +242,41 @@ impl Run {
             to_store.push(Addition { record: record.clone(), policy: own });
             to_model.push(Addition { record, policy: model });
         }
+        let ids: BTreeSet<usize> = docs.iter().map(|(doc, _)| doc.id).collect();
+        self.note("the same id twice in a call", ids.len() < docs.len());
+        let policies: Vec<Policy> = to_model.iter().map(|addition| addition.policy.clone()).collect();
         let answers =
             (self.subject.store().add(NAMES[name], to_store), self.model.add(NAMES[name], to_model));
+        self.note("no collection", matches!(answers.1, Err(StoreError::NoCollection { .. })));
         let Some((own, model)) = both("add", answers)? else { return Ok(()) };
+        policies.iter().zip(&model).for_each(|(policy, added)| self.note_added(policy, added));
         equal("number of answers", &own.len(), &model.len())?;
         for (own, model) in own.into_iter().zip(model) {
             self.learn(name, &own, &model)?;
             equal("add", &self.translate_added(name, own)?, &model)?;
         }
         Ok(())
+    }
+
+    fn note_added(&mut self, policy: &Policy, added: &Added) {
+        let judged = matches!(policy, Policy::Unless { judged, .. } if judged.iter().any(|version| *version < u64::MAX));
+        let stored = matches!(added, Added::Stored { .. });
+        self.note("stored", stored);
+        self.note("stored beside judged ones", stored && judged);
+        self.note("replaced", matches!(added, Added::Stored { replaced: Some(_), .. }));
+        self.note("exists", matches!(added, Added::Exists { .. }));
+        if let Added::Unjudged(found) = added {
+            self.note("unjudged", true);
+            self.note("unjudged, and more", found.more);
+            self.note("unjudged beside judged ones", judged);
+        }
+    }
+
+    fn note_rank(&mut self, Rank { distance, keys, .. }: Rank) {
+        self.note("found near", distance < Rank::FAR);
+        self.note("found by keys alone", distance == Rank::FAR);
+        self.note("found by both", distance < Rank::FAR && keys.0 > 0);
+        self.note("found at the largest distance", distance == 3);
     }
 
     /// A rule as the store and as the model understand it: the versions judged have different numbers.

@@ -253,16 +253,16 @@ fn mixed_round(recorder: &Recorder<'_>, load: Load, number: u32) -> String {
             let chain = mix(u64::from(number) << 1 | random >> 8 & 1);
             let print = chain ^ ((1 << (random >> 16 & 7)) - 1);
             let id = format!("{round}/{}", (random >> 24) % 12);
-            one_call(recorder, random, Doc { id, print });
+            one_call(recorder, random, &Doc { id, print });
         }
     });
     round
 }
 
-fn one_call(recorder: &Recorder<'_>, random: u64, doc: Doc) {
+fn one_call(recorder: &Recorder<'_>, random: u64, doc: &Doc) {
     match random & 15 {
-        0..8 => _ = recorder.add_unless_duplicate(&doc),
-        8..10 => _ = recorder.add(&doc, None).expect("`Replace` stores in any case"),
+        0..8 => _ = recorder.add_unless_duplicate(doc),
+        8..10 => _ = recorder.add(doc, None).expect("`Replace` stores in any case"),
         10..14 => recorder.remove(&doc.id),
         _ => recorder.find(doc.print),
     }

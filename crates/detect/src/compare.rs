@@ -98,6 +98,13 @@ impl Fingerprinter {
         }
     }
 
+    /// The passages that both documents have: what [`Fingerprinter::compare`] gives, without the rest.
+    #[must_use]
+    pub fn shared_passages(&self, a: &Prepared<'_>, b: &Prepared<'_>) -> Vec<SharedPassage> {
+        let (units_a, units_b) = (units(&a.normalized().text), units(&b.normalized().text));
+        passages(a, b, &units_a, &units_b, &align(&units_a.units, &units_b.units))
+    }
+
     fn bits_of(&self, document: &Prepared<'_>) -> Option<Fingerprint> {
         as_bits(self.simhash(document).value)
     }

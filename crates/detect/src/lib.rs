@@ -18,6 +18,7 @@
 
 pub mod align;
 pub mod compare;
+pub mod detector;
 mod fingerprinter;
 mod keywords;
 mod kind;

@@ -6,7 +6,7 @@ use crate::recipe::Features;
 use crate::value::{Answer, Value};
 use crate::{python, units};
 use leitong_fingerprint::Fingerprint;
-use leitong_fingerprint::hash::{Algorithm, Units, own64};
+use leitong_fingerprint::hash::{Algorithm, Units, murmur3_x64_128, own64};
 use leitong_fingerprint::ngram::{self, Distinct};
 use leitong_fingerprint::simhash::{Counters, simhash};
 use leitong_fingerprint::weight::{Occurrence, Scheme, TagBoosts, Term, Weighing};
@@ -22,6 +22,7 @@ pub struct Scratch {
     runs: UnitRuns,
     words: Vec<Word>,
     normalized: Normalized,
+    letters: Normalized,
 }
 
 /// Runs of units: the bytes of n units one after another, without what separates them.
@@ -206,6 +207,38 @@ impl Fingerprinter {
         scratch.normalized = normalized;
         self.fold_hashes(scratch)
     }
+}
+
+impl Fingerprinter {
+    /// What a document is found by: its SimHash, where there is enough evidence, and the digest of its letters, where it
+    /// has any.
+    #[must_use]
+    pub fn simhash_and_digest(
+        &self,
+        text: &str,
+        scratch: &mut Scratch,
+    ) -> (Option<Fingerprint>, Option<u128>) {
+        let mut letters = std::mem::take(&mut scratch.letters);
+        self.letters_only().normalize_into(text, &mut letters);
+        let digest = digest(&letters.text);
+        scratch.letters = letters;
+        let simhash = if self.has_fast_path() {
+            let bits = self.settings().simhash.bits;
+            self.simhash64(text, scratch).map(|word| Fingerprint::from_words(bits, &[word]))
+        } else {
+            match self.simhash(&self.prepare(text)).value {
+                Some(Value::Bits(bits)) => Some(bits),
+                _ => None,
+            }
+        };
+        (simhash, digest)
+    }
+}
+
+/// 128 bits that equal texts have in common, and in practice only they; stored, so frozen.
+fn digest(letters: &str) -> Option<u128> {
+    let (high, low) = murmur3_x64_128(letters.as_bytes(), 0);
+    (!letters.is_empty()).then_some(u128::from(high) << 64 | u128::from(low))
 }
 
 fn is_counting(scheme: Scheme) -> bool {

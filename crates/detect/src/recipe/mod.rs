@@ -106,6 +106,11 @@ pub enum RecipeError {
         /// What is wrong.
         message: String,
     },
+    /// A recipe that was kept as JSON cannot be read.
+    #[error(
+        "a stored recipe cannot be read: {0}; it was written by a later version of the program: use that"
+    )]
+    Stored(String),
     /// A width that does not exist.
     #[error("there is no SimHash of {0} bits; use 32, 64, 128, 256, 512 or 1024")]
     Width(u32),
@@ -218,6 +223,31 @@ impl Recipe {
         toml::to_string(&self.settings).unwrap_or_default()
     }
 
+    /// The whole recipe with the content of its files, for keeping: unlike the TOML form it is read back without a base
+    /// and without files.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({ "settings": self.settings, "files": self.files })
+    }
+
+    /// A recipe from what [`Recipe::to_json`] gave. Fields that a later version added are at their defaults.
+    pub fn from_json(json: serde_json::Value) -> Result<Self, RecipeError> {
+        #[derive(serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Whole {
+            settings: Settings,
+            files: BTreeMap<String, String>,
+        }
+        let Whole { settings, files } =
+            serde_json::from_value(json).map_err(|error| RecipeError::Stored(error.to_string()))?;
+        let recipe = Self { settings, files };
+        recipe.validate()?;
+        match recipe.file_names().into_iter().find(|name| !recipe.files.contains_key(name)) {
+            Some(name) => Err(RecipeError::Stored(format!("the file {name} is missing"))),
+            None => Ok(recipe),
+        }
+    }
+
     /// What identifies it. Name, description and printing do not count.
     #[must_use]
     pub fn digest(&self) -> RecipeDigest {
@@ -281,6 +311,14 @@ impl Recipe {
             return wrong("image needs 1 to 1048576 blocks: columns times rows");
         }
         Ok(())
+    }
+}
+
+impl Default for Recipe {
+    /// The recipe that is used when none is named.
+    fn default() -> Self {
+        Self::built_in(DEFAULT)
+            .unwrap_or_else(|error| unreachable!("a test opens every built-in recipe: {error}"))
     }
 }
 

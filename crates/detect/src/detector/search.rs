@@ -1,0 +1,130 @@
+//! From questions to matches: find, filter, judge, page by page until there are enough.
+
+use super::answer::Match;
+use super::document::Evidence;
+use super::evidence::Pair;
+use super::judge::Asking;
+use super::{Collection, DetectError, Filter};
+use crate::verdict::{Judgement, Verdict};
+use leitong_store::{Candidate, Probe, Query, Rank};
+
+/// Candidates asked for beyond the limit, so that a filter or a judge that declines does not cost another round.
+const SPARE: usize = 32;
+/// Most candidates in one round of one question.
+const MOST_A_ROUND: usize = 4096;
+
+/// A question to the store.
+pub(super) struct Search<'a> {
+    pub(super) asking: Asking<'a>,
+    pub(super) probes: Vec<Probe>,
+    pub(super) except: Option<&'a str>,
+    pub(super) limit: usize,
+}
+
+/// How far a question has been answered.
+struct Progress<'a> {
+    search: Search<'a>,
+    after: Option<Rank>,
+    matches: Vec<Match>,
+    more: bool,
+    done: bool,
+}
+
+impl<'a> Progress<'a> {
+    fn new(search: Search<'a>) -> Self {
+        let done = search.probes.is_empty();
+        Self { search, after: None, matches: Vec::new(), more: false, done }
+    }
+
+    fn query(&self, spare: usize) -> Query {
+        let wanted = self.search.limit.saturating_sub(self.matches.len());
+        Query {
+            probes: self.search.probes.clone(),
+            except: self.search.except.map(str::to_owned),
+            after: self.after,
+            limit: wanted.saturating_add(spare).min(MOST_A_ROUND),
+        }
+    }
+
+    fn take(&mut self, candidate: Candidate, judgement: Judgement, collection: &str) {
+        if judgement.verdict == Verdict::Different {
+            return;
+        }
+        if self.matches.len() == self.search.limit {
+            (self.more, self.done) = (true, true);
+        } else {
+            self.matches.push(Match::new(collection, candidate, judgement));
+        }
+    }
+}
+
+impl Match {
+    pub(super) fn new(collection: &str, candidate: Candidate, judgement: Judgement) -> Self {
+        let Candidate { rank, record } = candidate;
+        Self {
+            collection: collection.to_owned(),
+            id: record.id,
+            verdict: judgement.verdict,
+            distance: (rank.distance != Rank::FAR).then_some(rank.distance),
+            jaccard: None,
+            containment: None,
+            title: record.title,
+            source: record.source,
+            published: record.published,
+            version: rank.version,
+            rule: judgement.reason,
+            passages: None,
+            no_evidence: None,
+        }
+    }
+}
+
+impl Collection {
+    /// The matches of each question, and whether there are more.
+    pub(super) fn search(
+        &self,
+        searches: Vec<Search<'_>>,
+        filter: &Filter,
+        evidence: Evidence,
+    ) -> Result<Vec<(Vec<Match>, bool)>, DetectError> {
+        // Without a filter the first candidates are the matches; one more tells whether there are more.
+        let spare = if filter.is_empty() && self.settings().judge.takes_all() { 1 } else { SPARE };
+        let mut all: Vec<Progress<'_>> = searches.into_iter().map(Progress::new).collect();
+        loop {
+            let mut open: Vec<_> = all.iter_mut().filter(|one| !one.done).collect();
+            if open.is_empty() {
+                break;
+            }
+            self.round(&mut open, filter, spare)?;
+        }
+        let pairs = all.iter_mut().flat_map(|one| {
+            let text = one.search.asking.text;
+            one.matches.iter_mut().map(move |found| Pair { text, found })
+        });
+        self.add_evidence(pairs.collect(), evidence)?;
+        Ok(all.into_iter().map(|one| (one.matches, one.more)).collect())
+    }
+
+    fn round(
+        &self,
+        open: &mut [&mut Progress<'_>],
+        filter: &Filter,
+        spare: usize,
+    ) -> Result<(), DetectError> {
+        let queries: Vec<Query> = open.iter().map(|one| one.query(spare)).collect();
+        let mut found = self.store().find(self.name(), &queries)?;
+        for (one, found) in open.iter_mut().zip(&mut found) {
+            one.after = found.candidates.last().map(|last| last.rank).or(one.after);
+            one.done = !found.more || found.candidates.is_empty();
+            found.candidates.retain(|candidate| filter.holds(&candidate.record));
+        }
+        let cases = open.iter().zip(&found).map(|(one, found)| (one.search.asking, &found.candidates[..]));
+        let judged = self.judge(&cases.collect::<Vec<_>>())?;
+        for ((one, found), judged) in open.iter_mut().zip(found).zip(judged) {
+            for (candidate, judgement) in found.candidates.into_iter().zip(judged) {
+                one.take(candidate, judgement, self.name());
+            }
+        }
+        Ok(())
+    }
+}

@@ -17,6 +17,7 @@
 
 pub mod hamming;
 pub mod join;
+pub mod lock;
 mod machine;
 mod memory;
 pub mod scan;

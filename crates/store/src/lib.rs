@@ -6,6 +6,7 @@
 //! A store knows records and probes, never verdicts: judging is the caller's.
 
 mod clock;
+pub mod embedded;
 mod error;
 mod memory;
 mod near;
@@ -14,6 +15,7 @@ mod record;
 mod seam;
 
 pub use clock::Clock;
+pub use embedded::Embedded;
 pub use error::StoreError;
 pub use memory::Memory;
 pub use record::{

@@ -22,8 +22,6 @@ pub(crate) trait Near: Send + Sync {
         searches: &[Search<'_>],
         found: &mut dyn FnMut(usize, u64, u32),
     ) -> Result<(), HammingError>;
-    /// Calls `item` with every ordinal and its fingerprint, in no certain order.
-    fn for_each(&self, item: &mut dyn FnMut(u64, Fingerprint)) -> Result<(), HammingError>;
     /// Writes down everything added and deleted so far.
     fn flush(&self) -> Result<(), HammingError>;
     /// Makes one segment of everything.
@@ -53,14 +51,10 @@ impl<V: Value> Near for Index<V> {
         for same in searches.chunk_by(|a, b| a.2 == b.2) {
             let queries: Vec<V> = same.iter().map(|search| V::from_words(search.1.words())).collect();
             Index::search(self, &queries, same[0].2, |m| {
-                found(same[m.query as usize].0, m.ordinal, m.distance)
+                found(same[m.query as usize].0, m.ordinal, m.distance);
             })?;
         }
         Ok(())
-    }
-
-    fn for_each(&self, item: &mut dyn FnMut(u64, Fingerprint)) -> Result<(), HammingError> {
-        self.snapshot()?.for_each(|ordinal, value| item(ordinal, value.to_fingerprint()))
     }
 
     fn flush(&self) -> Result<(), HammingError> {

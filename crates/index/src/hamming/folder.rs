@@ -3,7 +3,6 @@
 use super::HammingError;
 use super::manifest::Manifest;
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
@@ -56,20 +55,9 @@ pub(super) fn refuse_segments(folder: &Path) -> Result<(), HammingError> {
 
 /// One process at a time may have the index open.
 pub(super) fn lock(folder: &Path) -> Result<File, HammingError> {
-    let path = folder.join("lock");
-    let io = |error| HammingError::io(&path, error);
-    let mut file =
-        File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(std::fs::TryLockError::WouldBlock) => {
-            let holder = std::fs::read_to_string(&path).unwrap_or_default();
-            let holder = if holder.trim().is_empty() { "unknown".into() } else { holder.trim().to_owned() };
-            return Err(HammingError::InUse { path: folder.to_owned(), holder });
-        }
-        Err(std::fs::TryLockError::Error(error)) => return Err(io(error)),
+    let process = format!("process {}", std::process::id());
+    match crate::lock::lock_folder(folder, &process).map_err(|error| HammingError::io(folder, error))? {
+        Ok(file) => Ok(file),
+        Err(holder) => Err(HammingError::InUse { path: folder.to_owned(), holder }),
     }
-    file.set_len(0).map_err(io)?;
-    writeln!(file, "process {}", std::process::id()).map_err(io)?;
-    Ok(file)
 }

@@ -7,6 +7,7 @@
 mod broken;
 mod checker;
 mod conformance;
+mod embedded;
 mod errors;
 mod histories;
 mod ids;

@@ -1,0 +1,170 @@
+//! The three trees of the engine, its settings and its errors.
+
+use super::layout::Tree;
+use crate::StoreError;
+use fjall::config::PinningPolicy;
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, PersistMode, Readable};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes of journals kept before trees must be flushed. They are replayed when a store is opened: less is faster.
+pub(super) const JOURNAL: u64 = 64 << 20;
+/// Bytes of a tree's part in memory.
+const MEMTABLE: u64 = 8 << 20;
+
+pub(super) struct Engine {
+    /// The folder of the store; the trees stand in one below.
+    path: PathBuf,
+    database: Database,
+    trees: [Keyspace; 3],
+}
+
+/// What is done with the key and the value of each entry; `false` ends it.
+pub(super) type Each<'e> = dyn FnMut(&[u8], &[u8]) -> Result<bool, StoreError> + 'e;
+
+/// What is read with: a moment that stays, or one with changes on top.
+pub(super) trait Read {
+    /// The folder it all stands in, for errors.
+    fn folder(&self) -> &Path;
+
+    fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// The entries whose keys start with `prefix`, from `from` on, until `each` says stop with `false`.
+    fn scan(&self, tree: Tree, prefix: &[u8], from: &[u8], each: &mut Each<'_>) -> Result<(), StoreError>;
+}
+
+/// The trees at one moment.
+pub(super) struct Moment {
+    snapshot: fjall::Snapshot,
+    trees: [Keyspace; 3],
+    path: PathBuf,
+}
+
+impl Engine {
+    /// Opens the trees in a folder, or makes them.
+    pub(super) fn open(path: &Path, cache: u64) -> Result<Self, StoreError> {
+        let open = || -> Result<Self, fjall::Error> {
+            let database = Database::builder(path.join("documents"))
+                .cache_size(cache)
+                .max_journaling_size(JOURNAL)
+                .worker_threads(2)
+                .open()?;
+            let tree = |tree: Tree| database.keyspace(tree.name(), || options(tree));
+            let trees = [tree(Tree::Keys)?, tree(Tree::Records)?, tree(Tree::Texts)?];
+            Ok(Self { path: path.to_owned(), database, trees })
+        };
+        // Damaged files have made it panic.
+        catch_unwind(AssertUnwindSafe(open))
+            .unwrap_or_else(|_| Err(fjall::Error::Unrecoverable))
+            .map_err(|error| translate(path, error))
+    }
+
+    pub(super) fn moment(&self) -> Arc<Moment> {
+        let path = self.path.clone();
+        Arc::new(Moment { snapshot: self.database.snapshot(), trees: self.trees.clone(), path })
+    }
+
+    /// Writes all changes or none, and returns when they are on the disk.
+    pub(super) fn commit(
+        &self,
+        changes: impl Iterator<Item = (Tree, Vec<u8>, Option<Vec<u8>>)>,
+    ) -> Result<(), StoreError> {
+        let mut batch = self.database.batch().durability(Some(PersistMode::SyncAll));
+        for (tree, key, value) in changes {
+            let tree = &self.trees[tree as usize];
+            match value {
+                Some(value) => batch.insert(tree, key, value),
+                None => batch.remove(tree, key),
+            }
+        }
+        batch.commit().map_err(|error| translate(&self.path, error))
+    }
+
+    /// Moves everything from memory to the trees' files, so that no journal need be replayed.
+    pub(super) fn flush(&self) -> Result<(), StoreError> {
+        let flush = |tree: &Keyspace| tree.rotate_memtable_and_wait();
+        self.trees.iter().try_for_each(flush).map_err(|error| translate(&self.path, error))
+    }
+
+    /// Rewrites the trees without what has been deleted.
+    pub(super) fn compact(&self) -> Result<(), StoreError> {
+        self.flush()?;
+        self.trees.iter().try_for_each(Keyspace::major_compact).map_err(|error| translate(&self.path, error))
+    }
+
+    /// Bytes of a tree on disk.
+    pub(super) fn bytes(&self, tree: Tree) -> u64 {
+        self.trees[tree as usize].disk_space()
+    }
+
+    /// Bytes of everything on disk, journals included.
+    pub(super) fn all_bytes(&self) -> Result<u64, StoreError> {
+        self.database.disk_space().map_err(|error| translate(&self.path, error))
+    }
+
+    /// Fills an empty tree with all of another's entries.
+    pub(super) fn fill(&self, tree: Tree, from: &Moment) -> Result<(), StoreError> {
+        let wrong = |error| translate(&self.path, error);
+        let mut ingestion = self.trees[tree as usize].start_ingestion().map_err(wrong)?;
+        from.scan(tree, &[], &[], &mut |key, value| {
+            ingestion.write(key, value).map(|()| true).map_err(wrong)
+        })?;
+        ingestion.finish().map_err(wrong)
+    }
+}
+
+fn options(tree: Tree) -> KeyspaceCreateOptions {
+    let options = KeyspaceCreateOptions::default()
+        .max_memtable_size(MEMTABLE)
+        // Everything comes from the cache, so that the cache is all the memory the trees need.
+        .index_block_pinning_policy(PinningPolicy::all(false))
+        .filter_block_pinning_policy(PinningPolicy::all(false));
+    match tree {
+        // Texts are large: kept apart, they are not written again whenever the tree is tidied up.
+        Tree::Texts => {
+            options.with_kv_separation(Some(KvSeparationOptions::default().separation_threshold(512)))
+        }
+        Tree::Keys | Tree::Records => options,
+    }
+}
+
+impl Read for Moment {
+    fn folder(&self) -> &Path {
+        &self.path
+    }
+
+    fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let value = self.snapshot.get(&self.trees[tree as usize], key);
+        Ok(value.map_err(|error| translate(&self.path, error))?.map(|value| value.to_vec()))
+    }
+
+    fn scan(&self, tree: Tree, prefix: &[u8], from: &[u8], each: &mut Each<'_>) -> Result<(), StoreError> {
+        let start = if from > prefix { from } else { prefix };
+        for entry in self.snapshot.range(&self.trees[tree as usize], start..) {
+            let (key, value) = entry.into_inner().map_err(|error| translate(&self.path, error))?;
+            if !key.starts_with(prefix) || !each(&key, &value)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The engine's errors in our words.
+pub(super) fn translate(path: &Path, error: fjall::Error) -> StoreError {
+    let damaged = |what: String| StoreError::Damaged { path: path.to_owned(), what };
+    match error {
+        fjall::Error::Io(source) => StoreError::io(path, source),
+        fjall::Error::Storage(fjall::LsmError::Io(source)) => StoreError::io(path, source),
+        fjall::Error::Locked => StoreError::InUse { path: path.to_owned(), holder: "another process".into() },
+        fjall::Error::Poisoned => {
+            StoreError::Stopped { path: path.to_owned(), why: "an earlier write to the disk failed".into() }
+        }
+        fjall::Error::InvalidVersion(_) => StoreError::NotAStore {
+            path: path.to_owned(),
+            what: "the documents were written by another version: use that one, or restore a backup".into(),
+        },
+        error => damaged(format!("the engine says {error:?}")),
+    }
+}

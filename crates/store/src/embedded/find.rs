@@ -1,0 +1,125 @@
+//! Finding candidates and reading records, at one moment.
+
+use super::codec;
+use super::engine::Read;
+use super::layout::{self, Tree};
+use super::postings;
+use crate::StoreError;
+use crate::near::{self, Near};
+use crate::rank::{self, Hits};
+use crate::record::{Collection, Record, SpaceSettings, Stored};
+use crate::seam::{Found, Probe, Query, Rank, Want};
+
+/// A collection that is open.
+pub(super) struct Open {
+    pub(super) number: u32,
+    pub(super) about: Collection,
+    pub(super) spaces: Vec<(SpaceSettings, Box<dyn Near>)>,
+}
+
+impl Open {
+    /// Whether the probes fit the collection.
+    pub(super) fn check(&self, probes: &[Probe]) -> Result<(), StoreError> {
+        probes.iter().try_for_each(|probe| match probe {
+            Probe::Near { space, fingerprint, within } => {
+                near::check_search(self.about.space(*space)?, fingerprint, *within)
+            }
+            Probe::Key(_) => Ok(()),
+        })
+    }
+
+    /// What the indexes find for each list of probes.
+    pub(super) fn near(&self, probes: &[&[Probe]]) -> Result<Vec<Hits>, StoreError> {
+        let mut hits: Vec<Hits> = Vec::new();
+        hits.resize_with(probes.len(), Hits::default);
+        for (settings, index) in &self.spaces {
+            let mut searches = Vec::new();
+            for (question, list) in probes.iter().enumerate() {
+                for probe in *list {
+                    if let Probe::Near { space, fingerprint, within } = probe
+                        && *space == settings.space
+                    {
+                        searches.push((question, fingerprint, *within));
+                    }
+                }
+            }
+            if !searches.is_empty() {
+                index.search(&searches, &mut |question, version, distance| {
+                    hits[question].near(version, distance);
+                })?;
+            }
+        }
+        Ok(hits)
+    }
+
+    /// What the keys among the probes find.
+    pub(super) fn keys(&self, read: &impl Read, probes: &[Probe], hits: &mut Hits) -> Result<(), StoreError> {
+        for key in rank::distinct_keys(probes) {
+            let head = layout::postings(self.number, key);
+            postings::for_each(read, &head, &mut |version| hits.key(version))?;
+        }
+        Ok(())
+    }
+
+    /// The candidates of a query among those ranked.
+    pub(super) fn candidates(
+        &self,
+        read: &impl Read,
+        ranks: Vec<Rank>,
+        query: &Query,
+        now: i64,
+    ) -> Result<Found, StoreError> {
+        rank::page(ranks, query.after, query.limit, |version| {
+            let record = self.record(read, version, now)?;
+            Ok(record.filter(|record| query.except.as_ref() != Some(&record.id)))
+        })
+    }
+
+    /// The record of a version, unless it is gone or has expired.
+    pub(super) fn record(
+        &self,
+        read: &impl Read,
+        version: u64,
+        now: i64,
+    ) -> Result<Option<Record>, StoreError> {
+        let Some(bytes) = read.get(Tree::Records, &layout::version(self.number, version))? else {
+            return Ok(None);
+        };
+        let record = codec::parse_record(&bytes).ok_or_else(|| self.damaged(read, version, "record"))?;
+        Ok((!has_expired(&record, now)).then_some(record))
+    }
+
+    /// The version of an id, expired or not.
+    pub(super) fn version_of(&self, read: &impl Read, id: &str) -> Result<Option<u64>, StoreError> {
+        let Some(bytes) = read.get(Tree::Keys, &layout::id(self.number, id))? else { return Ok(None) };
+        layout::last_number(&bytes).map(Some).ok_or_else(|| self.damaged(read, 0, "entry of an id"))
+    }
+
+    /// A record with its text if wanted.
+    pub(super) fn stored(
+        &self,
+        read: &impl Read,
+        version: u64,
+        want: Want,
+        now: i64,
+    ) -> Result<Option<Stored>, StoreError> {
+        let Some(mut record) = self.record(read, version, now)? else { return Ok(None) };
+        if want == Want::Text
+            && let Some(bytes) = read.get(Tree::Texts, &layout::version(self.number, version))?
+        {
+            record.text = Some(codec::parse_text(&bytes).ok_or_else(|| self.damaged(read, version, "text"))?);
+        }
+        Ok(Some(Stored { version, record }))
+    }
+
+    fn damaged(&self, read: &impl Read, version: u64, what: &str) -> StoreError {
+        let what =
+            format!("the {what} of version {version} in collection {:?} cannot be read", self.about.name);
+        StoreError::Damaged { path: read.folder().to_owned(), what }
+    }
+}
+
+/// Whether a record is no longer there for anybody.
+pub(super) fn has_expired(record: &Record, now: i64) -> bool {
+    record.expires.is_some_and(|expires| expires <= now)
+}

@@ -1,0 +1,311 @@
+//! A store in a folder: one process, no server, and what it has answered is there after a crash.
+//!
+//! ```text
+//! requests ─▶ writer ─▶ stage ─▶ commit (one synchronisation for all that wait) ─▶ publish ─▶ answers
+//!                                                                                     │
+//! readers ◀──────────────────────── view: a moment of the documents, and the indexes ◀┘
+//! ```
+//! The documents are in the engine's trees ([`layout`]); the Hamming indexes beside them hold nothing that could not be made
+//! again from the documents. Readers see the trees and the indexes as they were after the same commit.
+
+mod activity;
+mod backup;
+mod chain;
+mod codec;
+mod engine;
+mod find;
+mod group;
+mod housekeeping;
+mod layout;
+mod opening;
+mod postings;
+mod pulse;
+mod stage;
+mod verify;
+mod writer;
+
+pub use activity::{CollectionStats, Stats, Work};
+pub use backup::backup;
+pub use verify::{Findings, repair};
+
+use crate::record::{Collection, Stored};
+use crate::seam::{Added, Addition, Count, Found, Probe, Query, Store, Want};
+use crate::{Clock, StoreError};
+use engine::{Engine, Moment, Read};
+use find::Open;
+use group::{Collections, Prepared};
+use housekeeping::Housekeeper;
+use layout::Tree;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::JoinHandle;
+use writer::{Done, Request};
+
+/// Additions that go to the writer together; a longer call is made in parts.
+const TOGETHER: usize = 512;
+
+/// How a folder is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Make the store if there is none.
+    pub create: bool,
+    /// Bytes of memory for what is read often.
+    pub cache: u64,
+    /// Tells when records have expired.
+    pub clock: Clock,
+    /// Who opens it, for whoever wants to open it meanwhile.
+    pub holder: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { create: true, cache: 64 << 20, clock: Clock::default(), holder: "leitong".into() }
+    }
+}
+
+/// A store in a folder.
+///
+/// ```
+/// use leitong_store::embedded::{Embedded, Options};
+/// use leitong_store::Store;
+/// let folder = tempfile::tempdir()?;
+/// let store = Embedded::open(folder.path(), Options::default())?;
+/// assert!(store.collections()?.is_empty());
+/// store.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Embedded {
+    shared: Arc<Shared>,
+    /// `None` once it is being closed.
+    requests: Option<Sender<Request>>,
+    writer: Option<JoinHandle<(pulse::Pulse, chain::Chain)>>,
+    housekeeper: Option<Housekeeper>,
+    /// The last commit when it was opened.
+    opened_at: u64,
+    _lock: File,
+}
+
+/// What the writer and the readers share.
+struct Shared {
+    path: PathBuf,
+    engine: Engine,
+    clock: Clock,
+    view: RwLock<View>,
+    /// Why nothing is answered any more.
+    stopped: OnceLock<String>,
+    notices: Mutex<Vec<String>>,
+    activity: activity::Activity,
+    /// The last commit that readers see.
+    commits: AtomicU64,
+    /// Deletions since the indexes were last told to write theirs down.
+    deletions: AtomicU64,
+}
+
+/// What readers see: the documents and the indexes after the same commit.
+struct View {
+    moment: Arc<Moment>,
+    collections: Collections,
+}
+
+impl View {
+    fn open(&self, name: &str) -> Result<Arc<Open>, StoreError> {
+        let open = self.collections.get(name).cloned();
+        open.ok_or_else(|| StoreError::NoCollection { name: name.to_owned() })
+    }
+}
+
+impl Shared {
+    fn read(&self) -> RwLockReadGuard<'_, View> {
+        self.view.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, View> {
+        self.view.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers nothing from now on.
+    fn stop(&self, why: &str) {
+        let _ = self.stopped.set(why.to_owned());
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        let stopped = |why: &String| Err(StoreError::Stopped { path: self.path.clone(), why: why.clone() });
+        self.stopped.get().map_or(Ok(()), stopped)
+    }
+
+    fn notice(&self, notice: String) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
+    }
+
+    /// A collection and the moment its indexes belong to, and what `look` makes of the indexes.
+    fn look<T>(
+        &self,
+        collection: &str,
+        look: impl FnOnce(&Open) -> Result<T, StoreError>,
+    ) -> Result<(Arc<Open>, Arc<Moment>, T), StoreError> {
+        self.check()?;
+        let view = self.read();
+        let open = view.open(collection)?;
+        let seen = look(&open)?;
+        Ok((open, Arc::clone(&view.moment), seen))
+    }
+}
+
+impl Embedded {
+    /// Opens a store, or makes one.
+    pub fn open(path: &Path, options: Options) -> Result<Self, StoreError> {
+        opening::open(path, options, false)
+    }
+
+    /// What was mended or could not be, since the store was opened. Each is said once.
+    pub fn notices(&self) -> Vec<String> {
+        std::mem::take(&mut *self.shared.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Writes down what opening would otherwise have to work out again, and closes. Dropping does the same and keeps quiet
+    /// about what goes wrong; nothing acknowledged is lost either way.
+    pub fn close(mut self) -> Result<(), StoreError> {
+        self.shut()
+    }
+
+    fn shut(&mut self) -> Result<(), StoreError> {
+        self.housekeeper.take();
+        self.requests.take();
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        let stopped = |what: &str| StoreError::Stopped { path: self.shared.path.clone(), why: what.into() };
+        let (pulse, chain) = writer.join().map_err(|_| stopped("the writer ended unexpectedly"))?;
+        if chain.last() == self.opened_at || self.shared.stopped.get().is_some() {
+            return Ok(());
+        }
+        opening::settle(&self.shared, pulse, chain)
+    }
+
+    /// Removes what has expired, and rewrites documents and indexes without what has been deleted.
+    pub fn compact(&self) -> Result<(), StoreError> {
+        self.shared.check()?;
+        housekeeping::tidy(&self.shared, self.sender()?)?;
+        for open in self.shared.read().collections.values().cloned().collect::<Vec<_>>() {
+            open.spaces.iter().try_for_each(|(_, index)| index.merge())?;
+        }
+        self.shared.engine.compact()
+    }
+
+    fn sender(&self) -> Result<&Sender<Request>, StoreError> {
+        let closed =
+            || StoreError::Stopped { path: self.shared.path.clone(), why: "it is being closed".into() };
+        self.requests.as_ref().ok_or_else(closed)
+    }
+
+    fn ask(&self, work: writer::Work) -> Result<Done, StoreError> {
+        housekeeping::ask(&self.shared, self.sender()?, work)
+    }
+
+    fn change(&self, change: writer::Change) -> Result<bool, StoreError> {
+        housekeeping::change(&self.shared, self.sender()?, change)
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        let _ = self.shut();
+    }
+}
+
+impl Store for Embedded {
+    fn collections(&self) -> Result<Vec<Collection>, StoreError> {
+        self.shared.check()?;
+        Ok(self.shared.read().collections.values().map(|open| open.about.clone()).collect())
+    }
+
+    fn create(&self, collection: &Collection) -> Result<(), StoreError> {
+        collection.validate()?;
+        let (path, collection) = (self.shared.path.clone(), collection.clone());
+        self.change(Box::new(move |group| group.create(&path, collection))).map(|_| ())
+    }
+
+    fn destroy(&self, collection: &str) -> Result<bool, StoreError> {
+        let name = collection.to_owned();
+        self.change(Box::new(move |group| Ok(group.destroy(&name))))
+    }
+
+    fn find(&self, collection: &str, queries: &[Query]) -> Result<Vec<Found>, StoreError> {
+        let probes: Vec<&[Probe]> = queries.iter().map(|query| query.probes.as_slice()).collect();
+        let (open, moment, hits) = self.shared.look(collection, |open| {
+            probes.iter().try_for_each(|probes| open.check(probes))?;
+            open.near(&probes)
+        })?;
+        let now = self.shared.clock.now();
+        let answer = |(query, mut hits): (&Query, crate::rank::Hits)| {
+            open.keys(&*moment, &query.probes, &mut hits)?;
+            open.candidates(&*moment, hits.ranks(), query, now)
+        };
+        queries.iter().zip(hits).map(answer).collect()
+    }
+
+    fn add(&self, collection: &str, additions: Vec<Addition>) -> Result<Vec<Added>, StoreError> {
+        additions.iter().try_for_each(|addition| addition.record.validate())?;
+        let mut prepared: Vec<Prepared> = additions.into_iter().map(Prepared::new).collect();
+        let mut added = Vec::with_capacity(prepared.len());
+        // At least once, so that a collection that is not there is an error whatever is to be added.
+        loop {
+            let rest = prepared.split_off(prepared.len().min(TOGETHER));
+            let part = std::mem::replace(&mut prepared, rest);
+            let work = writer::Work::Add { collection: collection.to_owned(), additions: part };
+            if let Done::Added(part) = self.ask(work)? {
+                added.extend(part);
+            }
+            if prepared.is_empty() {
+                return Ok(added);
+            }
+        }
+    }
+
+    fn remove(&self, collection: &str, ids: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+        let ids = ids.iter().map(|&id| id.to_owned()).collect();
+        match self.ask(writer::Work::Remove { collection: collection.to_owned(), ids })? {
+            Done::Removed(removed) => Ok(removed),
+            Done::Added(_) | Done::Changed(_) => Ok(Vec::new()),
+        }
+    }
+
+    fn get(&self, collection: &str, ids: &[&str], want: Want) -> Result<Vec<Option<Stored>>, StoreError> {
+        let (open, moment, ()) = self.shared.look(collection, |_| Ok(()))?;
+        let now = self.shared.clock.now();
+        let get = |&id: &&str| match open.version_of(&*moment, id)? {
+            Some(version) => open.stored(&*moment, version, want, now),
+            None => Ok(None),
+        };
+        ids.iter().map(get).collect()
+    }
+
+    fn scan(
+        &self,
+        collection: &str,
+        after: Option<&str>,
+        limit: usize,
+        want: Want,
+    ) -> Result<Vec<Stored>, StoreError> {
+        let (open, moment, ()) = self.shared.look(collection, |_| Ok(()))?;
+        let now = self.shared.clock.now();
+        let prefix = layout::ids(open.number);
+        // The key behind `after`: nothing stands between a key and the same with a zero byte.
+        let from = after.map_or(prefix.clone(), |after| [&layout::id(open.number, after)[..], &[0]].concat());
+        let mut all = Vec::new();
+        if limit > 0 {
+            moment.scan(Tree::Keys, &prefix, &from, &mut |_, value| {
+                let version = layout::last_number(value).unwrap_or(u64::MAX);
+                all.extend(open.stored(&*moment, version, want, now)?);
+                Ok(all.len() < limit)
+            })?;
+        }
+        Ok(all)
+    }
+
+    fn count(&self, collection: &str) -> Result<Count, StoreError> {
+        let (open, moment, ()) = self.shared.look(collection, |_| Ok(()))?;
+        open.count(&*moment, self.shared.clock.now())
+    }
+}

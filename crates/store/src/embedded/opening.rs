@@ -1,0 +1,350 @@
+//! Opening a folder: who may, what is in it, and bringing the indexes up to the documents.
+
+use super::chain::Chain;
+use super::codec::{self, Counters};
+use super::engine::{Engine, Moment, Read};
+use super::find::Open;
+use super::housekeeping::Housekeeper;
+use super::layout::{self, Tree};
+use super::pulse::{Beat, Pulse};
+use super::stage::Stage;
+use super::writer::Writer;
+use super::{Embedded, Options, Shared, View};
+use crate::StoreError;
+use crate::near;
+use crate::record::{Collection, SpaceSettings};
+use crate::seam::Count;
+use leitong_index::hamming::HammingError;
+use leitong_index::lock::lock_folder;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::time::Duration;
+
+/// The file that says that a folder is a store.
+const ABOUT: &str = "leitong.json";
+/// The version of everything in the folder.
+const FORMAT: u64 = 1;
+
+/// Opens a folder. To repair it, commits that are missing are accepted and all indexes made anew.
+pub(super) fn open(path: &Path, options: Options, repair: bool) -> Result<Embedded, StoreError> {
+    let lock = enter(path, &options)?;
+    let engine = Engine::open(path, options.cache)?;
+    let moment = engine.moment();
+    let mut notices = Vec::new();
+    let (mut pulse, chain) = check_commits(path, &moment, repair, &mut notices)?;
+    pulse.write(chain.last())?;
+    let (collections, counters) = open_collections(path, &moment, repair, &mut notices)?;
+    remove_strangers(path, &collections)?;
+    let opened_at = chain.last();
+    let shared = Arc::new(Shared {
+        path: path.to_owned(),
+        engine,
+        clock: options.clock,
+        view: RwLock::new(View { moment, collections }),
+        stopped: OnceLock::new(),
+        notices: Mutex::new(notices),
+        activity: super::activity::Activity::default(),
+        commits: AtomicU64::new(opened_at),
+        deletions: AtomicU64::new(0),
+    });
+    let (sender, requests) = channel();
+    let last = (Duration::ZERO, 0);
+    let writer = Writer { shared: Arc::clone(&shared), requests, pulse, chain, counters, last };
+    let writer = std::thread::Builder::new().name("leitong-write".into()).spawn(move || writer.run());
+    let writer = writer.map_err(|error| StoreError::io(path, error))?;
+    let housekeeper = Housekeeper::start(&shared, sender.clone())?;
+    Ok(Embedded {
+        shared,
+        requests: Some(sender),
+        writer: Some(writer),
+        housekeeper: Some(housekeeper),
+        opened_at,
+        _lock: lock,
+    })
+}
+
+/// Makes sure that the folder is a store, and that nobody else has it.
+fn enter(path: &Path, options: &Options) -> Result<File, StoreError> {
+    let io = |error| StoreError::io(path, error);
+    let about = path.join(ABOUT);
+    let exists = about.try_exists().map_err(io)?;
+    if !exists {
+        let wrong = |what: &str| StoreError::NotAStore { path: path.to_owned(), what: what.into() };
+        if !options.create {
+            return Err(wrong("there is no database here: check the path, or add documents to make one"));
+        }
+        fs::create_dir_all(path).map_err(io)?;
+        let foreign = |entry: &fs::DirEntry| entry.file_name() != "lock" && entry.file_name() != ABOUT_NEW;
+        if fs::read_dir(path).map_err(io)?.filter_map(Result::ok).any(|entry| foreign(&entry)) {
+            return Err(wrong("the folder holds other files and no database: choose an empty or a new one"));
+        }
+    }
+    let holder = format!("{} (process {})", options.holder, std::process::id());
+    let lock = match lock_folder(path, &holder).map_err(io)? {
+        Ok(lock) => lock,
+        Err(holder) => return Err(StoreError::InUse { path: path.to_owned(), holder }),
+    };
+    if exists {
+        check_format(&about)?;
+    } else {
+        write_about(path)?;
+    }
+    Ok(lock)
+}
+
+const ABOUT_NEW: &str = "leitong.json.new";
+
+/// Written before anything else, under another name first: a half-made store is a store.
+pub(super) fn write_about(path: &Path) -> Result<(), StoreError> {
+    let text = format!(
+        "{{\"format\":{FORMAT},\"about\":\"a database of Leitong; its layout is in docs/store.md\"}}\n"
+    );
+    let write = || {
+        let new = path.join(ABOUT_NEW);
+        fs::write(&new, &text)?;
+        File::open(&new)?.sync_all()?;
+        fs::rename(&new, path.join(ABOUT))?;
+        File::open(path)?.sync_all()
+    };
+    write().map_err(|error| StoreError::io(path, error))
+}
+
+fn check_format(about: &Path) -> Result<(), StoreError> {
+    let text = fs::read_to_string(about).map_err(|error| StoreError::io(about, error))?;
+    let value: Option<serde_json::Value> = serde_json::from_str(&text).ok();
+    match value.and_then(|value| value["format"].as_u64()) {
+        Some(FORMAT) => Ok(()),
+        Some(other) => Err(StoreError::NotAStore {
+            path: about.to_owned(),
+            what: format!(
+                "format {other} is not known to this version, which writes {FORMAT}: use a later one"
+            ),
+        }),
+        None => Err(StoreError::Damaged { path: about.to_owned(), what: "the file cannot be read".into() }),
+    }
+}
+
+/// Whether everything acknowledged is there.
+fn check_commits(
+    path: &Path,
+    moment: &Moment,
+    repair: bool,
+    notices: &mut Vec<String>,
+) -> Result<(Pulse, Chain), StoreError> {
+    let (chain, mut wrong) = Chain::read(moment)?;
+    let (pulse, beat) = Pulse::open(path)?;
+    match beat {
+        Beat::Commit(commit) if commit > chain.last() => {
+            let (found, lost) = (chain.last(), commit - chain.last());
+            wrong.push(format!(
+                "the last {lost} commits are missing: {commit} were acknowledged, {found} are there"
+            ));
+        }
+        Beat::Unreadable => notices.push(
+            "the file pulse could not be read, so it is not certain that the last documents are all there; \
+             it has been written anew"
+                .into(),
+        ),
+        Beat::Missing if chain.last() > 0 => {
+            notices.push("the file pulse was missing and has been made anew".into());
+        }
+        Beat::Commit(_) | Beat::Missing => {}
+    }
+    if wrong.is_empty() {
+        return Ok((pulse, chain));
+    }
+    let what = format!("{} (a journal was cut short or changed)", wrong.join("; "));
+    if !repair {
+        return Err(StoreError::Damaged { path: path.to_owned(), what });
+    }
+    notices.push(what);
+    Ok((pulse, chain))
+}
+
+type Opened = (BTreeMap<String, Arc<Open>>, HashMap<u32, Counters>);
+
+fn open_collections(
+    path: &Path,
+    moment: &Moment,
+    repair: bool,
+    notices: &mut Vec<String>,
+) -> Result<Opened, StoreError> {
+    let damaged = |what: &str| StoreError::Damaged { path: path.to_owned(), what: what.into() };
+    let mut all = Vec::new();
+    let prefix = layout::collections();
+    moment.scan(Tree::Keys, &prefix, &prefix, &mut |_, value| {
+        all.push(codec::parse_collection(value).ok_or_else(|| damaged("a collection cannot be read"))?);
+        Ok(true)
+    })?;
+    let (mut collections, mut counters) = (BTreeMap::new(), HashMap::new());
+    for (number, about) in all {
+        let bytes = moment.get(Tree::Keys, &layout::counters(number))?;
+        let own = bytes.and_then(|bytes| Counters::parse(&bytes));
+        let own = own.ok_or_else(|| damaged("the counters of a collection cannot be read"))?;
+        let open = Open::recover(path, number, about, own, moment, repair, notices)?;
+        collections.insert(open.about.name.clone(), Arc::new(open));
+        counters.insert(number, own);
+    }
+    Ok((collections, counters))
+}
+
+/// Removes indexes that belong to no collection: a crash while one was made or destroyed leaves them.
+fn remove_strangers(path: &Path, collections: &BTreeMap<String, Arc<Open>>) -> Result<(), StoreError> {
+    let folder = path.join("index");
+    if !folder.try_exists().map_err(|error| StoreError::io(&folder, error))? {
+        return Ok(());
+    }
+    let io = |error| StoreError::io(&folder, error);
+    for entry in fs::read_dir(&folder).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let number = name.split_once('-').and_then(|(number, _)| number.parse().ok());
+        if number.is_some_and(|number: u32| collections.values().all(|open| open.number != number)) {
+            fs::remove_dir_all(&path).map_err(|error| StoreError::io(&path, error))?;
+        }
+    }
+    Ok(())
+}
+
+fn index_folder(path: &Path, number: u32, settings: &SpaceSettings) -> PathBuf {
+    path.join("index").join(format!("{number}-{}", settings.space.0))
+}
+
+impl Open {
+    /// A new collection with empty indexes.
+    pub(super) fn create(path: &Path, number: u32, about: Collection) -> Result<Self, StoreError> {
+        let open = |settings: &SpaceSettings| {
+            let folder = index_folder(path, number, settings);
+            if folder.exists() {
+                fs::remove_dir_all(&folder).map_err(|error| StoreError::io(&folder, error))?;
+            }
+            Ok((*settings, near::open(settings, Some(&folder))?))
+        };
+        let spaces = about.spaces.iter().map(open).collect::<Result<_, StoreError>>()?;
+        Ok(Self { number, about, spaces })
+    }
+
+    /// Removes the files of a destroyed collection's indexes. What cannot be removed now goes at the next opening.
+    pub(super) fn remove_files(path: &Path, number: u32) {
+        for space in 0..=u8::MAX {
+            let _ = fs::remove_dir_all(path.join("index").join(format!("{number}-{space}")));
+        }
+    }
+
+    /// A collection whose indexes are brought up to its documents.
+    fn recover(
+        path: &Path,
+        number: u32,
+        about: Collection,
+        counters: Counters,
+        moment: &Moment,
+        rebuild: bool,
+        notices: &mut Vec<String>,
+    ) -> Result<Self, StoreError> {
+        let mut spaces = Vec::new();
+        for settings in &about.spaces {
+            let folder = index_folder(path, number, settings);
+            let index = match near::open(settings, Some(&folder)) {
+                Ok(index) if !rebuild && index.stats().next <= counters.next => index,
+                Err(error) if !can_rebuild(&error) => return Err(error),
+                other => {
+                    let why = match &other {
+                        Ok(_) if rebuild => "as was asked for".into(),
+                        Ok(_) => "it belonged to other documents".into(),
+                        Err(error) => error.to_string(),
+                    };
+                    drop(other);
+                    notices.push(format!("an index of collection {:?} was built anew: {why}", about.name));
+                    fs::remove_dir_all(&folder).map_err(|error| StoreError::io(&folder, error))?;
+                    near::open(settings, Some(&folder))?
+                }
+            };
+            spaces.push((*settings, index));
+        }
+        let open = Self { number, about, spaces };
+        open.replay(moment)?;
+        Ok(open)
+    }
+
+    /// Adds what the indexes do not have yet, and deletes what they may not know to be deleted.
+    fn replay(&self, moment: &Moment) -> Result<(), StoreError> {
+        let damaged = |what: String| StoreError::Damaged { path: moment.folder().to_owned(), what };
+        let mut gone = BTreeSet::new();
+        let prefix = layout::all_gone(self.number);
+        moment.scan(Tree::Keys, &prefix, &prefix, &mut |key, _| {
+            gone.extend(layout::last_number(key));
+            Ok(true)
+        })?;
+        let nexts: Vec<u64> = self.spaces.iter().map(|(_, index)| index.stats().next).collect();
+        let from = nexts.iter().copied().min().unwrap_or(u64::MAX);
+        let number = self.number.to_be_bytes();
+        moment.scan(Tree::Records, &number, &layout::version(self.number, from), &mut |key, value| {
+            let version = layout::last_number(key).unwrap_or(u64::MAX);
+            let record = codec::parse_record(value).ok_or_else(|| {
+                damaged(format!("version {version} of {:?} cannot be read", self.about.name))
+            })?;
+            for ((settings, index), &next) in self.spaces.iter().zip(&nexts) {
+                if let (true, Some(fingerprint)) = (version >= next, record.signals.near(settings.space)) {
+                    index.insert_at(version, fingerprint)?;
+                }
+            }
+            Ok(true)
+        })?;
+        for (_, index) in &self.spaces {
+            gone.iter().try_for_each(|&version| index.delete(version))?;
+        }
+        Ok(())
+    }
+
+    /// How much the collection holds.
+    pub(super) fn count(&self, read: &impl Read, now: i64) -> Result<Count, StoreError> {
+        let bytes = read.get(Tree::Keys, &layout::counters(self.number))?;
+        let counters = bytes.and_then(|bytes| Counters::parse(&bytes)).unwrap_or_default();
+        let prefix = layout::expiries(self.number);
+        let end = layout::expiry(self.number, now.saturating_add(1), 0);
+        let mut expired = 0;
+        read.scan(Tree::Keys, &prefix, &prefix, &mut |key, _| {
+            let on = key < end.as_slice();
+            expired += u64::from(on);
+            Ok(on)
+        })?;
+        Ok(Count { documents: counters.documents.saturating_sub(expired), next_version: counters.next })
+    }
+}
+
+/// Whether making an index anew would help.
+fn can_rebuild(error: &StoreError) -> bool {
+    matches!(error, StoreError::Index(error) if !matches!(error, HammingError::InUse { .. } | HammingError::Io { .. } | HammingError::Memory { .. }))
+}
+
+/// Leaves the folder so that the next opening has nothing to work out.
+pub(super) fn settle(shared: &Shared, mut pulse: Pulse, mut chain: Chain) -> Result<(), StoreError> {
+    let (moment, collections) = {
+        let view = shared.read();
+        (view.moment.clone(), view.collections.clone())
+    };
+    for open in collections.values() {
+        open.spaces.iter().try_for_each(|(_, index)| index.flush())?;
+    }
+    shared.engine.flush()?;
+    let mut stage = Stage::new(moment);
+    for open in collections.values() {
+        let prefix = layout::all_gone(open.number);
+        let mut known = Vec::new();
+        stage.scan(Tree::Keys, &prefix, &prefix, &mut |key, _| {
+            known.push(key.to_vec());
+            Ok(true)
+        })?;
+        known.into_iter().for_each(|key| stage.delete(Tree::Keys, key));
+    }
+    chain.extend(&mut stage);
+    chain.shorten(&mut stage);
+    shared.engine.commit(stage.into_changes())?;
+    pulse.write(chain.last())?;
+    shared.commits.store(chain.last(), Relaxed);
+    pulse.sync()
+}

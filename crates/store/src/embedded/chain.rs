@@ -55,6 +55,12 @@ impl Chain {
         self.last() + 1
     }
 
+    /// Bytes of the commits whose links are there: what a journal may hold.
+    pub(super) fn bytes(&self) -> u64 {
+        let written = |link: Option<&(u64, u64)>| link.map_or(0, |link| link.1);
+        written(self.links.back()) - written(self.links.front())
+    }
+
     /// Adds the links of the next commit to it, and takes away those that are no longer needed.
     pub(super) fn extend(&mut self, stage: &mut Stage) {
         let written = self.links.back().map_or(0, |link| link.1) + stage.bytes + OVERHEAD;

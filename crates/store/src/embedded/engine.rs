@@ -7,6 +7,7 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, Pers
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Bytes of journals kept before trees must be flushed. They are replayed when a store is opened: less is faster.
 pub(super) const JOURNAL: u64 = 64 << 20;
@@ -83,8 +84,16 @@ impl Engine {
 
     /// Moves everything from memory to the trees' files, so that no journal need be replayed.
     pub(super) fn flush(&self) -> Result<(), StoreError> {
-        let flush = |tree: &Keyspace| tree.rotate_memtable_and_wait();
-        self.trees.iter().try_for_each(flush).map_err(|error| translate(&self.path, error))
+        let wrong = |error| translate(&self.path, error);
+        for tree in &self.trees {
+            tree.rotate_memtable().map_err(wrong)?;
+        }
+        while self.trees.iter().any(|tree| tree.sealed_memtable_count() > 0) {
+            // Fails when the threads that write the files have given up.
+            self.database.persist(PersistMode::Buffer).map_err(wrong)?;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
     }
 
     /// Rewrites the trees without what has been deleted.

@@ -26,6 +26,8 @@ use std::time::Duration;
 
 /// The file that says that a folder is a store.
 const ABOUT: &str = "leitong.json";
+/// Bytes of commits that the next opening may have to replay.
+const REPLAYED: u64 = 4 << 20;
 /// The version of everything in the folder.
 const FORMAT: u64 = 1;
 
@@ -330,7 +332,11 @@ pub(super) fn settle(shared: &Shared, mut pulse: Pulse, mut chain: Chain) -> Res
     for open in collections.values() {
         open.spaces.iter().try_for_each(|(_, index)| index.flush())?;
     }
-    shared.engine.flush()?;
+    // Little is replayed faster than it is moved.
+    let flush = chain.bytes() > REPLAYED;
+    if flush {
+        shared.engine.flush()?;
+    }
     let mut stage = Stage::new(moment);
     for open in collections.values() {
         let prefix = layout::all_gone(open.number);
@@ -342,7 +348,9 @@ pub(super) fn settle(shared: &Shared, mut pulse: Pulse, mut chain: Chain) -> Res
         known.into_iter().for_each(|key| stage.delete(Tree::Keys, key));
     }
     chain.extend(&mut stage);
-    chain.shorten(&mut stage);
+    if flush {
+        chain.shorten(&mut stage);
+    }
     shared.engine.commit(stage.into_changes())?;
     pulse.write(chain.last())?;
     shared.commits.store(chain.last(), Relaxed);

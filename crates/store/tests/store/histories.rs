@@ -9,8 +9,6 @@ use leitong_store::{
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 
-const NAME: &str = "histories";
-
 /// How much is done.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
@@ -24,6 +22,8 @@ pub(crate) struct Load {
 /// A store whose every call is written down.
 struct Recorder<'a> {
     store: &'a dyn Store,
+    /// The collection: each suite has its own, so that one store can go through all.
+    name: &'static str,
     moment: AtomicU64,
     events: Mutex<Vec<Event>>,
 }
@@ -36,11 +36,11 @@ enum Decision {
 }
 
 impl<'a> Recorder<'a> {
-    fn new(store: &'a dyn Store) -> Self {
+    fn new(store: &'a dyn Store, name: &'static str) -> Self {
         let spaces = vec![SpaceSettings { space: Space::DOCUMENTS, width: 64, within: PROBED }];
-        let collection = Collection { name: NAME.into(), recipe: [3; 16], about: String::new(), spaces };
+        let collection = Collection { name: name.into(), recipe: [3; 16], about: String::new(), spaces };
         store.create(&collection).expect("a collection can be made");
-        Self { store, moment: AtomicU64::new(0), events: Mutex::default() }
+        Self { store, name, moment: AtomicU64::new(0), events: Mutex::default() }
     }
 
     fn record<T>(&self, call: impl FnOnce(&dyn Store) -> (Call, T)) -> T {
@@ -79,7 +79,7 @@ impl<'a> Recorder<'a> {
         let addition = Addition { record: record(doc), policy };
         self.record(|store| {
             let added =
-                store.add(NAME, vec![addition]).expect("an addition").pop().expect("an answer for it");
+                store.add(self.name, vec![addition]).expect("an addition").pop().expect("an answer for it");
             let (doc, unless) = (doc.clone(), judged.is_some());
             match added {
                 Added::Stored { version, replaced } => {
@@ -97,7 +97,7 @@ impl<'a> Recorder<'a> {
 
     fn remove(&self, id: &str) {
         self.record(|store| {
-            let version = store.remove(NAME, &[id]).expect("a removal")[0];
+            let version = store.remove(self.name, &[id]).expect("a removal")[0];
             (Call::Removed { id: id.to_owned(), version }, ())
         });
     }
@@ -105,7 +105,7 @@ impl<'a> Recorder<'a> {
     fn find(&self, print: u64) {
         let query = Query { probes: vec![probe(print)], except: None, after: None, limit: usize::MAX };
         self.record(|store| {
-            let found = &store.find(NAME, &[query]).expect("a search")[0];
+            let found = &store.find(self.name, &[query]).expect("a search")[0];
             (Call::Found { print, sights: found.candidates.iter().map(sight).collect() }, ())
         });
     }
@@ -128,7 +128,7 @@ impl<'a> Recorder<'a> {
 
     /// What no order of the calls since the last time explains. All ids were of the form `round/…`.
     fn violations(&self, round: &str) -> Vec<String> {
-        let left = self.store.scan(NAME, None, usize::MAX, Want::Record).expect("a scan");
+        let left = self.store.scan(self.name, None, usize::MAX, Want::Record).expect("a scan");
         let left = left.iter().map(|Stored { version, record }| (doc(record), *version));
         let left: Vec<(Doc, u64)> =
             left.filter(|(doc, _)| doc.id.starts_with(&format!("{round}/"))).collect();
@@ -171,7 +171,7 @@ fn mix(seed: u64) -> u64 {
 
 /// Of documents that are all duplicates of each other exactly one is stored, and the others are told which.
 pub(crate) fn one_of_many(store: &dyn Store, load: Load) {
-    let recorder = Recorder::new(store);
+    let recorder = Recorder::new(store, "one of many");
     for number in 0..load.rounds {
         let round = format!("one-{number}");
         // One bit flipped in each: any two differ in two, or not at all where there are more threads than bits.
@@ -191,7 +191,7 @@ pub(crate) fn one_of_many(store: &dyn Store, load: Load) {
 /// Chains: neighbours are duplicates, their neighbours are not. Several are stored, none of them neighbours, and whoever is
 /// not has a neighbour that is.
 pub(crate) fn chains(store: &dyn Store, load: Load) {
-    let recorder = Recorder::new(store);
+    let recorder = Recorder::new(store, "chains");
     for number in 0..load.rounds {
         let round = format!("chain-{number}");
         let print = |thread| mix(u64::from(number) << 32) ^ ((1_u64 << (thread % 64)) - 1);
@@ -236,7 +236,7 @@ fn stored((doc, decision): &(Doc, Decision)) -> Option<(&Doc, u64)> {
 
 /// Additions, replacements, removals and searches of a few documents that are near each other, by all threads.
 pub(crate) fn mixed(store: &dyn Store, load: Load) {
-    let recorder = Recorder::new(store);
+    let recorder = Recorder::new(store, "mixed");
     for number in 0..load.rounds {
         let round = mixed_round(&recorder, load, number);
         recorder.assert_explained(&round);
@@ -278,7 +278,7 @@ mod broken {
     fn a_store_that_does_not_probe() {
         let memory = Memory::default();
         let careless = careless(&memory);
-        let recorder = Recorder::new(&careless);
+        let recorder = Recorder::new(&careless, "careless");
         let load = Load { threads: 8, rounds: 1, calls: 20 };
         let round = mixed_round(&recorder, load, 0);
         let wrong = recorder.violations(&round);
@@ -290,7 +290,7 @@ mod broken {
         const THREADS: u32 = 8;
         let memory = Memory::default();
         let racy = racy(&memory, THREADS);
-        let recorder = Recorder::new(&racy);
+        let recorder = Recorder::new(&racy, "racy");
         let decided = add_all(&recorder, THREADS, "race", |thread| 1 << thread);
         assert_eq!(decided.iter().filter_map(stored).count(), 8, "the race was not lost as it should be");
         let wrong = recorder.violations("race");

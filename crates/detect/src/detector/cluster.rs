@@ -13,6 +13,7 @@ use super::signals::{KEY_EXACT, cluster_key, set_cluster};
 use super::{Collection, DetectError, DocumentError};
 use leitong_store::{Added, Addition, Candidate, Policy, Probe, Query, Rank, Record, Space, Want};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// Records fetched at a time.
 const PAGE: usize = 1024;
@@ -22,7 +23,15 @@ struct Placing {
     record: Record,
     place: usize,
     judged: Vec<u64>,
+    /// Centres that are gone or about to go.
+    avoid: Vec<String>,
     limit: usize,
+}
+
+/// Records that are not in a cluster yet, and those that are.
+struct Round {
+    open: Vec<Placing>,
+    done: Vec<(usize, Assigned)>,
 }
 
 /// The cluster a record is to join, found in one atomic look.
@@ -55,62 +64,74 @@ impl Collection {
         }
         let ids: Vec<&str> = records.iter().map(|(_, record)| record.id.as_str()).collect();
         let centres = self.centres_among(&ids)?;
-        self.release(&centres)?;
-        for (place, assigned) in self.place(records, &[])? {
-            answers[place] = Ok(Some(assigned));
+        for run in runs(records, &centres) {
+            let first = run.first().map_or(String::new(), |(_, record)| record.id.clone());
+            self.release(&self.centres_among(&[&first])?)?;
+            let mut replaced = Vec::new();
+            for (place, assigned) in self.place(run, &[], &mut replaced)? {
+                answers[place] = Ok(Some(assigned));
+            }
+            // Whoever joined one of them between the last look and its replacement.
+            self.release_outdated(replaced)?;
         }
-        // Whoever joined a centre between the last look and its replacement.
-        self.release(&centres)?;
         Ok(answers.into_iter().filter_map(Result::transpose).collect())
     }
 
-    /// Puts records into clusters other than those of these centres, which are about to go: id and version of each.
+    /// Puts records into clusters other than those of these centres, which are about to go: id and version of each. The ids
+    /// that had been stored before go into `replaced`.
     pub(super) fn place(
         &self,
         records: Vec<(usize, Record)>,
         leaving: &[(String, u64)],
+        replaced: &mut Vec<String>,
     ) -> Result<Vec<(usize, Assigned)>, DetectError> {
         let judged: Vec<u64> = leaving.iter().map(|(_, version)| *version).collect();
-        let start = |(place, record)| Placing { record, place, judged: judged.clone(), limit: 1 };
-        let mut open: Vec<Placing> = records.into_iter().map(start).collect();
-        let mut done = Vec::new();
-        while !open.is_empty() {
-            let (joining, mut again) = self.try_as_centres(open, leaving, &mut done)?;
-            again.extend(self.join(joining, &mut done)?);
-            open = again;
+        let avoid: Vec<String> = leaving.iter().map(|(id, _)| id.clone()).collect();
+        let start = |(place, record)| {
+            let (judged, avoid) = (judged.clone(), avoid.clone());
+            Placing { record, place, judged, avoid, limit: 1 }
+        };
+        let mut round = Round { open: records.into_iter().map(start).collect(), done: Vec::new() };
+        while !round.open.is_empty() {
+            let joining = self.try_as_centres(&mut round, replaced)?;
+            self.join(joining, &mut round, replaced)?;
         }
-        Ok(done)
+        Ok(round.done)
     }
 
-    /// Stores records as centres where none is near. The others, with what is near; and those to be tried again.
+    /// Stores records as centres where none is near. The others, with what is near; those to be tried again stay open.
     fn try_as_centres(
         &self,
-        open: Vec<Placing>,
-        leaving: &[(String, u64)],
-        done: &mut Vec<(usize, Assigned)>,
-    ) -> Result<(Vec<Joining>, Vec<Placing>), DetectError> {
+        round: &mut Round,
+        replaced: &mut Vec<String>,
+    ) -> Result<Vec<Joining>, DetectError> {
+        let open = std::mem::take(&mut round.open);
         let additions = open.iter().map(|placing| self.as_centre(placing)).collect();
-        let (mut joining, mut again) = (Vec::new(), Vec::new());
+        let mut joining = Vec::new();
         for (mut placing, added) in open.into_iter().zip(self.store().add(self.name(), additions)?) {
             match added {
-                Added::Stored { version, .. } | Added::Exists { version } => {
+                Added::Stored { version, replaced: old } => {
                     let id = placing.record.id;
-                    done.push((placing.place, Assigned { centre: id.clone(), id, version, distance: 0 }));
+                    replaced.extend(old.map(|_| id.clone()));
+                    round
+                        .done
+                        .push((placing.place, Assigned { centre: id.clone(), id, version, distance: 0 }));
                 }
+                // Not an answer to this policy; once more costs nothing.
+                Added::Exists { .. } => round.open.push(placing),
                 Added::Unjudged(found) => {
-                    let nearest =
-                        found.candidates.iter().find_map(|one| cluster_of(one, &placing.record, leaving));
+                    let nearest = found.candidates.iter().find_map(|one| placing.cluster_of(one));
                     if let Some((centre, distance, version)) = nearest {
                         joining.push(Joining { placing, centre, distance, version });
                     } else {
                         placing.judged.extend(found.candidates.iter().map(|one| one.rank.version));
                         placing.limit = (placing.limit * 4).min(PAGE);
-                        again.push(placing);
+                        round.open.push(placing);
                     }
                 }
             }
         }
-        Ok((joining, again))
+        Ok(joining)
     }
 
     fn as_centre(&self, placing: &Placing) -> Addition {
@@ -137,37 +158,36 @@ impl Collection {
         }
     }
 
-    /// Stores records as members. Those whose centre has gone away meanwhile, to be tried again.
+    /// Stores records as members. Those whose centre has gone away meanwhile are tried again.
     fn join(
         &self,
         joining: Vec<Joining>,
-        done: &mut Vec<(usize, Assigned)>,
-    ) -> Result<Vec<Placing>, DetectError> {
+        round: &mut Round,
+        replaced: &mut Vec<String>,
+    ) -> Result<(), DetectError> {
         if joining.is_empty() {
-            return Ok(Vec::new());
+            return Ok(());
         }
-        let as_member = |one: &Joining| {
-            let mut record = one.placing.record.clone();
-            set_cluster(&mut record, Some((one.centre.clone(), one.distance)));
-            Addition { record, policy: Policy::Replace }
-        };
-        let added = self.store().add(self.name(), joining.iter().map(as_member).collect())?;
+        let added = self.store().add(self.name(), joining.iter().map(Joining::addition).collect())?;
         let centres: Vec<&str> = joining.iter().map(|one| one.centre.as_str()).collect();
         let centres = self.store().get(self.name(), &centres, Want::Record)?;
-        let mut again = Vec::new();
-        for ((one, added), centre) in joining.into_iter().zip(added).zip(centres) {
+        for ((mut one, added), centre) in joining.into_iter().zip(added).zip(centres) {
             let still = centre.is_some_and(|centre| {
                 is_centre(&centre.record) && one.version.is_none_or(|version| version == centre.version)
             });
-            match added {
-                Added::Stored { version, .. } | Added::Exists { version } if still => {
-                    let Joining { placing, centre, distance, .. } = one;
-                    done.push((placing.place, Assigned { id: placing.record.id, version, centre, distance }));
-                }
-                _ => again.push(one.placing),
+            let Added::Stored { version, replaced: old } = added else { continue };
+            replaced.extend(old.map(|_| one.placing.record.id.clone()));
+            if still {
+                let Joining { placing, centre, distance, .. } = one;
+                let id = placing.record.id;
+                round.done.push((placing.place, Assigned { id, version, centre, distance }));
+            } else {
+                // Others with the same letters may still name it.
+                one.placing.avoid.push(one.centre);
+                round.open.push(one.placing);
             }
         }
-        Ok(again)
+        Ok(())
     }
 
     /// The clusters in the order of their centres' ids, from the first behind `after`. The centres are the deduplicated set.
@@ -236,6 +256,47 @@ impl Collection {
     }
 }
 
+impl Placing {
+    /// The cluster it joins because of a candidate: centre, distance, and the centre's version where it is known.
+    fn cluster_of(&self, candidate: &Candidate) -> Option<(String, u32, Option<u64>)> {
+        let Candidate { rank, record: found } = candidate;
+        if rank.distance != Rank::FAR {
+            return Some((found.id.clone(), rank.distance, Some(rank.version)));
+        }
+        // Found by the key alone: the whole digest must be equal.
+        let own = &self.record;
+        let (centre, distance) =
+            found.cluster.as_ref().filter(|_| found.signals.exact == own.signals.exact)?;
+        let stays = !self.avoid.contains(centre) && *centre != own.id;
+        stays.then(|| (centre.clone(), *distance, None))
+    }
+}
+
+impl Joining {
+    fn addition(&self) -> Addition {
+        let mut record = self.placing.record.clone();
+        set_cluster(&mut record, Some((self.centre.clone(), self.distance)));
+        Addition { record, policy: Policy::Replace }
+    }
+}
+
+/// Cuts a batch before every centre, whose members have to be assigned first, and before every id that the piece has already:
+/// members are stored after centres, and the last of an id must win.
+fn runs(records: Vec<(usize, Record)>, centres: &[String]) -> Vec<Vec<(usize, Record)>> {
+    let mut runs = vec![Vec::new()];
+    let mut ids = BTreeSet::new();
+    for (place, record) in records {
+        if !ids.insert(record.id.clone()) || centres.binary_search(&record.id).is_ok() {
+            runs.push(Vec::new());
+            ids = BTreeSet::from([record.id.clone()]);
+        }
+        if let Some(run) = runs.last_mut() {
+            run.push((place, record));
+        }
+    }
+    runs
+}
+
 fn member(candidate: Candidate) -> Member {
     let Candidate { rank, record } = candidate;
     let Record { id, title, source, published, cluster, .. } = record;
@@ -251,21 +312,4 @@ pub(super) fn is_centre(record: &Record) -> bool {
 /// Whether a record belongs to the cluster of a centre.
 pub(super) fn belongs(record: &Record, centre: &str) -> bool {
     record.cluster.as_ref().is_some_and(|(own, _)| own == centre)
-}
-
-/// The cluster that a record joins because of a candidate: centre, distance, and the centre's version where it is known.
-fn cluster_of(
-    candidate: &Candidate,
-    record: &Record,
-    leaving: &[(String, u64)],
-) -> Option<(String, u32, Option<u64>)> {
-    let Candidate { rank, record: found } = candidate;
-    if rank.distance != Rank::FAR {
-        return Some((found.id.clone(), rank.distance, Some(rank.version)));
-    }
-    // Found by the key alone: the whole digest must be equal.
-    let (centre, distance) =
-        found.cluster.as_ref().filter(|_| found.signals.exact == record.signals.exact)?;
-    let stays = !leaving.iter().any(|(id, _)| id == centre) && *centre != record.id;
-    stays.then(|| (centre.clone(), *distance, None))
 }

@@ -146,7 +146,7 @@ impl Collection {
         self.release(&centres)?;
         let mut removed = self.store().remove(self.name(), &good)?.into_iter();
         // Whoever joined one of them between the last look and the removal.
-        self.release(&centres)?;
+        self.release_outdated(centres)?;
         Ok(ids.iter().map(|id| Ok(validate_id(id).map(|()| removed.next().flatten())?)).collect())
     }
 }

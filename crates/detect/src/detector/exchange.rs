@@ -91,7 +91,7 @@ impl Collection {
         };
         for (number, read) in read {
             match read {
-                Ok(Entry::Whole(record)) => additions.push(Addition { record, policy: Policy::Replace }),
+                Ok(Entry::Whole(record)) => additions.push((number, record)),
                 Ok(Entry::Content(document)) => {
                     numbers.push(number);
                     documents.push(document);
@@ -104,13 +104,22 @@ impl Collection {
             match ready {
                 Ok(ready) => {
                     done.made += 1;
-                    additions.push(Addition { record: ready.record, policy: Policy::Replace });
+                    additions.push((number, ready.record));
                 }
                 Err(error) => refuse(number, error, done),
             }
         }
-        self.store().add(self.name(), additions)?;
-        Ok(())
+        // Of several lines with the same id the last wins.
+        additions.sort_by_key(|(number, _)| *number);
+        let ids: Vec<String> = additions.iter().map(|(_, record)| record.id.clone()).collect();
+        let additions =
+            additions.into_iter().map(|(_, record)| Addition { record, policy: Policy::Replace }).collect();
+        let added = self.store().add(self.name(), additions)?;
+        let replaced = ids
+            .into_iter()
+            .zip(added)
+            .filter(|(_, added)| matches!(added, leitong_store::Added::Stored { replaced: Some(_), .. }));
+        self.release_outdated(replaced.map(|(id, _)| id).collect())
     }
 
     fn read(&self, bytes: &[u8], own: &str) -> Result<Entry, DocumentError> {

@@ -4,7 +4,7 @@ use super::answer::{Added, Outcome};
 use super::cluster::{belongs, is_centre};
 use super::signals::cluster_key;
 use super::{Collection, DetectError};
-use leitong_store::{Probe, Query, Record, Want};
+use leitong_store::{Probe, Query, Record, Space, Want};
 use std::collections::BTreeSet;
 
 /// Members assigned anew at a time.
@@ -20,27 +20,50 @@ impl Collection {
 
     /// Assigns the members of these centres anew, as if the centres were not there; the centres themselves stay as they are.
     pub(super) fn release(&self, centres: &[String]) -> Result<(), DetectError> {
-        if centres.is_empty() {
-            return Ok(());
-        }
-        // Most have no member but themselves: one round trip tells.
-        let query = |centre: &String| {
-            let probes = vec![Probe::Key(cluster_key(centre))];
-            Query { probes, except: Some(centre.clone()), after: None, limit: 1 }
-        };
-        let found = self.store().find(self.name(), &centres.iter().map(query).collect::<Vec<_>>())?;
-        let have = centres.iter().zip(found).filter(|(_, found)| !found.candidates.is_empty());
-        let have: Vec<&str> = have.map(|(centre, _)| centre.as_str()).collect();
-        let versions = self.store().get(self.name(), &have, Want::Record)?;
-        let leaving: Vec<(String, u64)> = have
-            .iter()
-            .zip(versions)
-            .map(|(id, stored)| ((*id).to_owned(), stored.map_or(u64::MAX, |stored| stored.version)))
-            .collect();
-        have.iter().try_for_each(|centre| self.release_one(centre, &leaving))
+        let have = self.with_members(centres)?;
+        let stored = self.store().get(self.name(), &have, Want::Record)?;
+        let versions = stored.into_iter().map(|stored| stored.map_or(u64::MAX, |stored| stored.version));
+        let leaving: Vec<(String, u64)> = have.iter().map(|id| (*id).to_owned()).zip(versions).collect();
+        have.iter().try_for_each(|centre| self.release_if(centre, &leaving, &|_| true))
     }
 
-    fn release_one(&self, centre: &str, leaving: &[(String, u64)]) -> Result<(), DetectError> {
+    /// Assigns those members of these ids anew that no longer belong to them: because they are no longer centres, or have
+    /// another fingerprint.
+    pub(super) fn release_outdated(&self, mut ids: Vec<String>) -> Result<(), DetectError> {
+        ids.sort_unstable();
+        ids.dedup();
+        let have = self.with_members(&ids)?;
+        let stored = self.store().get(self.name(), &have, Want::Record)?;
+        for (id, stored) in have.iter().zip(stored) {
+            match stored.map(|stored| stored.record).filter(is_centre) {
+                Some(centre) => self.release_if(id, &[], &|member| !fits(member, &centre))?,
+                None => self.release_if(id, &[((*id).to_owned(), u64::MAX)], &|_| true)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Those of the ids that some other document names as its centre.
+    fn with_members<'a>(&self, ids: &'a [String]) -> Result<Vec<&'a str>, DetectError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let query = |id: &String| {
+            let probes = vec![Probe::Key(cluster_key(id))];
+            Query { probes, except: Some(id.clone()), after: None, limit: 1 }
+        };
+        let found = self.store().find(self.name(), &ids.iter().map(query).collect::<Vec<_>>())?;
+        let have = ids.iter().zip(found).filter(|(_, found)| !found.candidates.is_empty());
+        Ok(have.map(|(id, _)| id.as_str()).collect())
+    }
+
+    /// Assigns members of a centre anew, the oldest first.
+    fn release_if(
+        &self,
+        centre: &str,
+        leaving: &[(String, u64)],
+        goes: &dyn Fn(&Record) -> bool,
+    ) -> Result<(), DetectError> {
         let mut after = None;
         loop {
             let (page, more) = self.member_page(centre, after, PAGE)?;
@@ -48,9 +71,8 @@ impl Collection {
             let ids = page.iter().map(|candidate| candidate.record.id.as_str()).filter(|id| *id != centre);
             let members = self.store().get(self.name(), &ids.collect::<Vec<_>>(), Want::Text)?;
             let members = members.into_iter().flatten().map(|stored| stored.record);
-            let own: Vec<(usize, Record)> =
-                members.filter(|record| belongs(record, centre)).enumerate().collect();
-            self.place(own, leaving)?;
+            let own = members.filter(|record| belongs(record, centre) && goes(record));
+            self.place(own.enumerate().collect(), leaving, &mut Vec::new())?;
             if !more {
                 return Ok(());
             }
@@ -64,8 +86,7 @@ impl Collection {
     ) -> Result<(), DetectError> {
         let replaced =
             added.filter(|added| matches!(added.outcome, Outcome::Stored { replaced: Some(_), .. }));
-        let ids: BTreeSet<String> = replaced.map(|added| added.id.clone()).collect();
-        self.release(&ids.into_iter().collect::<Vec<_>>())
+        self.release_outdated(replaced.map(|added| added.id.clone()).collect())
     }
 
     /// Assigns all documents anew whose centre is no longer there or is no longer one: it has expired, or a program that
@@ -82,7 +103,19 @@ impl Collection {
             let there = self.centres_among(&centres.iter().map(String::as_str).collect::<Vec<_>>())?;
             missing.extend(centres.into_iter().filter(|centre| there.binary_search(centre).is_err()));
         }
-        self.release(&missing.iter().cloned().collect::<Vec<_>>())?;
-        Ok(missing.len() as u64)
+        let count = missing.len() as u64;
+        self.release_outdated(missing.into_iter().collect())?;
+        Ok(count)
+    }
+}
+
+/// Whether a member is as far from its centre as it says.
+fn fits(member: &Record, centre: &Record) -> bool {
+    let simhash = |record: &Record| record.signals.near(Space::DOCUMENTS).cloned();
+    let recorded = member.cluster.as_ref().map(|(_, distance)| *distance);
+    match (simhash(member), simhash(centre)) {
+        (Some(member), Some(centre)) => member.distance(&centre).ok() == recorded,
+        (None, None) => member.signals.exact == centre.signals.exact,
+        _ => false,
     }
 }

@@ -2,8 +2,8 @@
 
 use super::layout::Tree;
 use crate::StoreError;
-use fjall::config::PinningPolicy;
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, PersistMode, Readable};
+use fjall::config::{CompressionPolicy, PinningPolicy};
+use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -130,11 +130,9 @@ fn options(tree: Tree) -> KeyspaceCreateOptions {
         .index_block_pinning_policy(PinningPolicy::all(false))
         .filter_block_pinning_policy(PinningPolicy::all(false));
     match tree {
-        // Texts are large: kept apart, they are not written again whenever the tree is tidied up.
-        Tree::Texts => {
-            options.with_kv_separation(Some(KvSeparationOptions::default().separation_threshold(512)))
-        }
-        Tree::Keys | Tree::Records => options,
+        // Texts come compressed, and keys share nothing but their beginnings.
+        Tree::Keys | Tree::Texts => options,
+        Tree::Records => options.data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4)),
     }
 }
 

@@ -58,6 +58,10 @@ impl<'a> Recorder<'a> {
             match self.add(doc, Some(judged.clone())) {
                 Ok(version) => return Decision::Stored { version },
                 Err(sights) => {
+                    // Otherwise the loop would never end.
+                    let new =
+                        sights.iter().all(|sight| !judged.contains(&sight.version)) && !sights.is_empty();
+                    assert!(new, "{doc:?} was refused for {sights:?}, of which {judged:?} are judged");
                     judged.extend(sights.iter().map(|sight| sight.version));
                     if let Some(duplicate) = sights.into_iter().find(|sight| sight.distance <= DUPLICATE) {
                         return Decision::Duplicate(duplicate);

@@ -109,6 +109,8 @@ fn scanned(store: &dyn Store, limit: usize) -> Vec<Record> {
         if page.is_empty() {
             return all;
         }
+        let behind = page.iter().all(|stored| after.as_ref().is_none_or(|after| stored.record.id > *after));
+        assert!(behind, "a scan behind {after:?} goes back: {page:?}");
         all.extend(page.into_iter().map(|stored| stored.record));
     }
 }

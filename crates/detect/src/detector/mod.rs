@@ -126,6 +126,8 @@ impl Detector {
     /// it differs in nothing but whether texts are kept and how is judged, it stays as it is
     /// ([`Collection::settings`] says how that is).
     pub fn create(&self, name: &str, settings: &CollectionSettings) -> Result<Collection, DetectError> {
+        // First, for a bad recipe must not leave a collection behind that nobody can open.
+        self.ready(&settings.recipe)?;
         self.store.create(&settings.write(name))?;
         self.open(name)
     }

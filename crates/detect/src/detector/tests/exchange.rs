@@ -1,0 +1,219 @@
+//! Lines of JSON and backups: out, in, and what is wrong with them.
+
+use super::*;
+use crate::Recipe;
+use crate::detector::{DetectError, DocumentError, backup, exchange::Imported};
+use leitong_store::{Addition, Key, Policy, Record, Signals, Space, Store, Want};
+use proptest::prelude::*;
+use serde_json::{Map, json};
+
+fn export(collection: &Collection) -> Vec<u8> {
+    let mut out = Vec::new();
+    collection.detector().export(collection.name(), &mut out, &mut |_| {}).unwrap();
+    out
+}
+
+fn import(collection: &Collection, lines: &[u8]) -> (Imported, Vec<(u64, DocumentError)>) {
+    let mut bad = Vec::new();
+    let done =
+        collection.import(&mut &*lines, &mut |line, error| bad.push((line, error)), &mut |_| {}).unwrap();
+    (done, bad)
+}
+
+fn records(store: &dyn Store, name: &str) -> Vec<Record> {
+    let all = store.scan(name, None, usize::MAX, Want::Text).unwrap();
+    all.into_iter().map(|stored| stored.record).collect()
+}
+
+fn filled() -> Collection {
+    let news = collection();
+    let metadata: Map<_, _> = [("标签".to_owned(), json!(["体育", { "深": 1 }]))].into_iter().collect();
+    let whole = Document {
+        title: Some("开馆".into()),
+        source: Some("新华社".into()),
+        published: Some(-5),
+        expires: Some(i64::MAX),
+        metadata,
+        ..Document::new("1\n\"", NEWS)
+    };
+    news.assign(vec![whole, Document::new("2", NEWS), numbered("3", 7), Document::new("4", "好")]).unwrap();
+    add(&news, vec![Document::new("5", OTHER)], When::Replace);
+    news
+}
+
+#[test]
+fn what_is_exported_is_imported() {
+    let news = filled();
+    let lines = export(&news);
+    let (done, bad) = import(&collection(), &lines);
+    assert_eq!((done, bad.len()), (Imported { kept: 5, made: 0, bad: 0 }, 0));
+    let copy = collection();
+    import(&copy, &lines);
+    assert_eq!(export(&copy), lines);
+    assert_eq!(records(&**copy.detector().store(), "news"), records(&**news.detector().store(), "news"));
+    // Again, over itself.
+    import(&copy, &lines);
+    assert_eq!(export(&copy), lines);
+}
+
+#[test]
+fn another_recipe_makes_fingerprints_anew() {
+    let lines = export(&filled());
+    let settings = CollectionSettings::new(Recipe::built_in("leitong-words-1").unwrap());
+    let other = detector().create("other", &settings).unwrap();
+    let (done, bad) = import(&other, &lines);
+    assert_eq!(done, Imported { kept: 0, made: 4, bad: 1 });
+    assert!(matches!(bad[..], [(3, DocumentError::OtherRecipe)]));
+    let expected = other.fingerprinter().simhash64(NEWS, &mut crate::Scratch::default()).unwrap();
+    let record = &records(&**other.detector().store(), "other")[0];
+    assert_eq!(record.signals.near(Space::DOCUMENTS).unwrap().low64(), expected);
+    assert_eq!((record.cluster.as_ref(), record.source.as_deref()), (None, Some("新华社")));
+}
+
+#[test]
+fn bad_lines_are_told_and_the_rest_goes_on() {
+    let news = collection();
+    let recipe = news.recipe_digest();
+    let lines = format!(
+        "{{\"id\":\"1\",\"text\":\"好\",\"published\":\"2024-05-01\",\"more\":1}}\n\n{{\n[]\n{{\"id\":\"\",\"text\":\"x\"}}\n\
+         {{\"id\":\"2\"}}\n{{\"id\":\"3\",\"text\":\"x\",\"published\":\"gestern\"}}\n\
+         {{\"id\":\"4\",\"recipe\":\"{recipe}\",\"simhash\":\"ff\"}}\n{{\"id\":\"5\",\"recipe\":\"{recipe}\",\"exact\":\"zz\"}}\n\
+         {{\"id\":\"1\",\"text\":\"新\"}}"
+    );
+    let (done, bad) = import(&news, lines.as_bytes());
+    assert_eq!(done, Imported { kept: 0, made: 2, bad: 7 });
+    let mut numbers: Vec<u64> = bad.iter().map(|(line, _)| *line).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, [3, 4, 5, 6, 7, 8, 9]);
+    let kept = records(&**news.detector().store(), "news");
+    assert_eq!((kept.len(), kept[0].text.as_deref()), (1, Some("新")));
+}
+
+fn backed_up() -> (Vec<u8>, Arc<Memory>) {
+    let store = Arc::new(Memory::default());
+    let detector = Detector::new(store.clone());
+    for name in ["甲", "b"] {
+        let settings = CollectionSettings { distance: 2, ..CollectionSettings::default() };
+        let one = detector.create(name, &settings).unwrap();
+        one.assign(vec![Document::new("1", NEWS), Document::new("2", NEWS), Document::new("3", OTHER)])
+            .unwrap();
+    }
+    detector.create("empty", &CollectionSettings::default()).unwrap();
+    let mut out = Vec::new();
+    let totals = backup::write(&*store, &mut out, &mut |_| {}).unwrap();
+    assert_eq!(totals, backup::Totals { collections: 3, records: 6 });
+    (out, store)
+}
+
+#[test]
+fn what_is_backed_up_is_restored() {
+    let (stream, store) = backed_up();
+    let copy = Arc::new(Memory::default());
+    let totals = backup::restore(&*copy, &mut &stream[..], &mut |_| {}).unwrap();
+    assert_eq!(totals, backup::Totals { collections: 3, records: 6 });
+    assert_eq!(copy.collections().unwrap(), store.collections().unwrap());
+    for collection in store.collections().unwrap() {
+        assert_eq!(records(&*copy, &collection.name), records(&*store, &collection.name));
+    }
+    assert_eq!(Detector::new(copy.clone()).open("甲").unwrap().members("1", None, 9).unwrap().len(), 2);
+    let refused = backup::restore(&*copy, &mut &stream[..], &mut |_| {}).unwrap_err();
+    assert!(matches!(refused, DetectError::NotEmpty(_)));
+}
+
+/// Cut off anywhere, or with any byte changed, it is never taken for whole.
+#[test]
+fn a_damaged_backup_is_refused() {
+    let (stream, _) = backed_up();
+    let restore = |bytes: &[u8]| backup::restore(&Memory::default(), &mut &*bytes, &mut |_| {});
+    let mut incomplete = 0;
+    for cut in (0..stream.len() - 1).step_by(7) {
+        let error = restore(&stream[..cut]).unwrap_err();
+        incomplete += usize::from(matches!(error, DetectError::Incomplete { .. }));
+        assert!(matches!(error, DetectError::Incomplete { .. } | DetectError::NotABackup(_)), "{error}");
+    }
+    assert!(incomplete > 10);
+    for at in (0..stream.len() - 1).step_by(11) {
+        let mut changed = stream.clone();
+        changed[at] ^= 1;
+        assert!(restore(&changed).is_err(), "byte {at}");
+    }
+    let later = String::from_utf8(stream).unwrap().replacen("\"format\":1", "\"format\":9", 1);
+    assert!(matches!(restore(later.as_bytes()), Err(DetectError::NotABackup(_))));
+}
+
+/// The written form is a stored format: a change needs a new number.
+#[test]
+fn the_formats_are_frozen() {
+    let store = Memory::default();
+    let collection = leitong_store::Collection {
+        name: "c".into(),
+        recipe: [0xab; 16],
+        about: "{}".into(),
+        spaces: vec![leitong_store::SpaceSettings { space: Space(0), width: 64, within: 3 }],
+    };
+    store.create(&collection).unwrap();
+    let signals = Signals {
+        near: vec![(Space(0), Fingerprint::from(0x12))],
+        keys: vec![Key { kind: 1, value: 5 }, Key { kind: 7, value: 9 }],
+        exact: Some(5),
+    };
+    let record = Record { id: "i".into(), signals, published: Some(1), ..Record::default() };
+    let plain = Record { id: "j".into(), text: Some("t".into()), cluster: None, ..Record::default() };
+    let additions = [record, plain].map(|record| Addition { record, policy: Policy::Replace });
+    store.add("c", additions.into()).unwrap();
+    let mut out = Vec::new();
+    backup::write(&store, &mut out, &mut |_| {}).unwrap();
+    let expected = r#"{"backup":{"format":1,"collections":[{"name":"c","recipe":"abababababababababababababababab","about":"{}","spaces":[[0,64,3]]}]}}
+{"collection":"c"}
+{"record":{"id":"i","published":1,"simhash":"0000000000000012","exact":"00000000000000000000000000000005","signals":{"near":[[0,"0000000000000012"]],"keys":[[1,"0000000000000005"],[7,"0000000000000009"]]}}}
+{"record":{"id":"j","text":"t"}}
+"#;
+    let written = String::from_utf8(out).unwrap();
+    let (body, end) = written.split_at(written.find("{\"end\"").unwrap());
+    assert_eq!(body, expected);
+    assert_eq!(
+        end,
+        format!(
+            "{{\"end\":{{\"records\":2,\"checksum\":\"{:016x}\"}}}}\n",
+            xxhash_rust::xxh3::xxh3_64(body.as_bytes())
+        )
+    );
+}
+
+fn any_record() -> impl Strategy<Value = Record> {
+    let near = prop::option::of(any::<u64>().prop_map(Fingerprint::from));
+    let cluster = prop::option::of(("[ab]", 0u32..4));
+    let key = (any::<u8>(), any::<u64>()).prop_map(|(kind, value)| Key { kind, value });
+    let texts = prop::array::uniform3(prop::option::of(any::<String>()));
+    let times = prop::array::uniform2(prop::option::of(any::<i64>()));
+    (
+        "[ab]",
+        near,
+        prop::option::of(any::<u128>()),
+        cluster,
+        prop::collection::vec(key, 0..3),
+        texts,
+        times,
+        any::<bool>(),
+    )
+        .prop_map(
+            |(id, near, exact, cluster, keys, [text, title, source], [published, expires], derived)| {
+                let mut record = Record { id, text, title, source, published, expires, ..Record::default() };
+                record.signals = crate::detector::signals::signals_of(near, exact);
+                crate::detector::signals::set_cluster(&mut record, cluster);
+                if !derived {
+                    record.signals.keys = keys;
+                }
+                record
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn any_record_survives_as_a_line(record in any_record()) {
+        let line = serde_json::to_string(&crate::detector::exchange::Line::of(record.clone())).unwrap();
+        let read: crate::detector::exchange::Line = serde_json::from_str(&line).unwrap();
+        prop_assert_eq!(read.into_record().unwrap(), record);
+    }
+}

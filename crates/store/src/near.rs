@@ -35,7 +35,11 @@ pub(crate) trait Near: Send + Sync {
 impl<V: Value> Near for Index<V> {
     fn insert_at(&self, ordinal: u64, fingerprint: &Fingerprint) -> Result<(), HammingError> {
         self.skip_to(ordinal)?;
-        self.insert(V::from_words(fingerprint.words())).map(|_| ())
+        match self.insert(V::from_words(fingerprint.words()))? {
+            own if own == ordinal => Ok(()),
+            // It would be found under somebody else's number from now on.
+            own => Err(HammingError::Merge { what: format!("{ordinal} was to be added, {own} was next") }),
+        }
     }
 
     fn delete(&self, ordinal: u64) -> Result<(), HammingError> {

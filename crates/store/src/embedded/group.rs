@@ -32,7 +32,15 @@ pub(super) struct Prepared {
 
 impl Prepared {
     pub(super) fn new(addition: Addition) -> Self {
-        let Addition { record, policy } = addition;
+        let Addition { mut record, policy } = addition;
+        // Of several fingerprints in one space the first counts.
+        let mut spaces = Vec::new();
+        record.signals.near.retain(|(space, _)| {
+            !spaces.contains(space) && {
+                spaces.push(*space);
+                true
+            }
+        });
         Self {
             record: codec::record(&record),
             text: record.text.as_deref().map(codec::text),

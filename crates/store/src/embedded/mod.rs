@@ -21,6 +21,8 @@ mod opening;
 mod postings;
 mod pulse;
 mod stage;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod writer;
 

@@ -10,6 +10,8 @@ pub(crate) const NAME: &str = "documents";
 pub(crate) const PROBED: u32 = 3;
 /// From how near on it is their duplicate.
 pub(crate) const DUPLICATE: u32 = 1;
+/// The key that all documents have: a long list.
+pub(crate) const COMMON: Key = Key { kind: 3, value: 0 };
 /// Ids that start so are added by all threads; all others belong to one.
 const CONTESTED: &str = "contested";
 
@@ -62,22 +64,28 @@ impl Doc {
         if is_contested(&self.id) { 0x0123_4567_89ab_cdef ^ (mixed & 0x3f) } else { mixed }
     }
 
-    pub(crate) fn record(&self) -> Record {
-        let mut random = Random::new(self.seed ^ 0x5eed);
+    fn signals(&self) -> Signals {
+        let mut random = Random::new(self.seed ^ 0x5164);
         let mut near = vec![(Space::DOCUMENTS, Fingerprint::from(self.print()))];
         if random.one_in(3) {
             near.push((Space::CENTRES, Fingerprint::from_words(128, &[random.next(), random.next()])));
         }
-        // Of one kind each has its own, of the other many have the same.
+        // Of one kind each has its own, of the next some have the same, and the last they all have.
         let mut keys: Vec<Key> =
             (0..random.below(4)).map(|_| Key { kind: 1, value: random.next() }).collect();
-        keys.push(Key { kind: 2, value: random.below(3) });
+        keys.push(Key { kind: 2, value: random.below(40) });
+        keys.push(COMMON);
+        Signals { near, keys, exact: Some(u128::from(random.next()) << 64 | 1) }
+    }
+
+    pub(crate) fn record(&self) -> Record {
+        let mut random = Random::new(self.seed ^ 0x5eed);
         let mut metadata = Map::new();
         metadata.insert("seed".into(), json!(self.seed));
         metadata.insert("note".into(), json!(words(&mut random, 20)));
         Record {
             id: self.id.clone(),
-            signals: Signals { near, keys, exact: Some(u128::from(random.next()) << 64 | 1) },
+            signals: self.signals(),
             title: random.one_in(2).then(|| words(&mut random, 10)),
             source: random.one_in(2).then(|| "a feed".into()),
             published: random.one_in(2).then(|| random.below(1 << 40) as i64),
@@ -88,11 +96,11 @@ impl Doc {
         }
     }
 
-    /// What finds it: its fingerprints as they are, and its keys.
+    /// What finds it: its fingerprints as they are, and its keys but the common one.
     pub(crate) fn probes(&self) -> Vec<Probe> {
-        let signals = self.record().signals;
+        let signals = self.signals();
         let exactly = |(space, fingerprint)| Probe::Near { space, fingerprint, within: 0 };
-        let keys = signals.keys.into_iter().map(Probe::Key);
+        let keys = signals.keys.into_iter().filter(|key| *key != COMMON).map(Probe::Key);
         signals.near.into_iter().map(exactly).chain(keys).collect()
     }
 }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// Threads that add and remove.
 pub(crate) const THREADS: u64 = 4;
 /// Ids of each.
-const OWN: u64 = 60;
+const OWN: u64 = 100;
 /// Ids that all of them use.
 const SHARED: u64 = 12;
 

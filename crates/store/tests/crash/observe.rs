@@ -1,11 +1,10 @@
 //! Everything that is in a store, looked at in every way there is.
 
-use crate::calls::Event;
-use crate::calls::{Answer, Call};
-use crate::documents::{DUPLICATE, Doc, NAME, is_contested, of_record};
+use crate::calls::{Answer, Call, Event};
+use crate::documents::{COMMON, DUPLICATE, Doc, NAME, is_contested, of_record};
 use crate::oracle::State;
 use leitong_store::embedded::Embedded;
-use leitong_store::{Query, Rank, Store, StoreError, Stored, Want};
+use leitong_store::{Probe, Query, Rank, Store, StoreError, Stored, Want};
 use std::collections::BTreeSet;
 
 /// What is there, and what does not fit together.
@@ -21,6 +20,12 @@ pub(crate) fn observe(store: &Embedded, events: &[Event]) -> Result<(State, Vec<
     let count = store.count(NAME)?.documents;
     if count != state.len() as u64 {
         wrong.push(format!("{count} documents are counted, {} are there", state.len()));
+    }
+    let query = Query { probes: vec![Probe::Key(COMMON)], limit: usize::MAX, ..Query::default() };
+    let common = store.find(NAME, &[query])?.remove(0).candidates.into_iter();
+    let common: BTreeSet<(String, u64)> = common.map(|other| (other.record.id, other.rank.version)).collect();
+    if common != state.iter().map(|(id, &(version, _))| (id.clone(), version)).collect() {
+        wrong.push(format!("the key of all documents finds {common:?}, there are {state:?}"));
     }
     let mut docs: BTreeSet<Doc> = state.iter().map(|(id, &(_, seed))| Doc { id: id.clone(), seed }).collect();
     docs.extend(events.iter().filter_map(touched).flatten().cloned());
@@ -62,7 +67,7 @@ fn found(store: &Embedded, doc: &Doc, state: &State, wrong: &mut Vec<String>) ->
     }
     let current = there.filter(|there| there.1 == doc.seed);
     for probe in doc.probes() {
-        let near = matches!(probe, leitong_store::Probe::Near { .. });
+        let near = matches!(probe, Probe::Near { .. });
         let query = Query { probes: vec![probe.clone()], limit: usize::MAX, ..Query::default() };
         let answer = store.find(NAME, &[query])?.remove(0);
         let ranks: Vec<Rank> = answer

@@ -31,15 +31,15 @@ pub enum StoreError {
     },
     /// A collection with another recipe or other spaces.
     #[error(
-        "the collection {name:?} was made with recipe {stored}, not {asked}: fingerprints of two recipes cannot be \
-         compared; use its own recipe, or another collection"
+        "the collection {name:?} was made with {stored}, not with {asked}: fingerprints made or compared in two ways do not go \
+         together; use the collection as it was made, or another one"
     )]
     OtherCollection {
         /// Its name.
         name: String,
-        /// Digest of its recipe.
+        /// What it was made with: recipe, widths and distances.
         stored: String,
-        /// Digest of the recipe asked for.
+        /// What was asked for.
         asked: String,
     },
     /// A fingerprint in a space that the collection does not have.
@@ -47,6 +47,12 @@ pub enum StoreError {
     NoSpace {
         /// The collection.
         collection: String,
+        /// The space.
+        space: Space,
+    },
+    /// A record or a collection that names a space twice.
+    #[error("space {} is named twice: a record has one fingerprint in each", space.0)]
+    Twice {
         /// The space.
         space: Space,
     },

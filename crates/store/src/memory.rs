@@ -82,7 +82,7 @@ impl Store for Memory {
         collection.validate()?;
         let mut rooms = write(&self.rooms);
         match rooms.get(&collection.name) {
-            Some(room) => same_kind(&read(room).collection, collection),
+            Some(room) => read(room).collection.same(collection),
             None => {
                 let room = Room::new(collection.clone())?;
                 rooms.insert(collection.name.clone(), Arc::new(RwLock::new(room)));
@@ -313,19 +313,6 @@ fn searches(queries: &[Query], space: Space) -> Vec<Search<'_>> {
     }
     searches.sort_by_key(|search: &(usize, &Fingerprint, u32)| search.2);
     searches
-}
-
-/// Whether a collection can be used as the one asked for.
-fn same_kind(stored: &Collection, asked: &Collection) -> Result<(), StoreError> {
-    if stored.recipe == asked.recipe && stored.spaces == asked.spaces {
-        return Ok(());
-    }
-    let digest = |recipe: &[u8]| Fingerprint::from_be_bytes(recipe).to_string();
-    Err(StoreError::OtherCollection {
-        name: stored.name.clone(),
-        stored: digest(&stored.recipe),
-        asked: digest(&asked.recipe),
-    })
 }
 
 // A lock is poisoned by a panic elsewhere. No change here is left half done by one: maps do not panic, and an ordinal

@@ -14,6 +14,8 @@ pub(crate) type Search<'a> = (usize, &'a Fingerprint, u32);
 pub(crate) trait Near: Send + Sync {
     /// Adds a fingerprint under an ordinal behind all others.
     fn insert_at(&self, ordinal: u64, fingerprint: &Fingerprint) -> Result<(), HammingError>;
+    /// Says that there is nothing under the ordinals below this one that is not there now.
+    fn skip_to(&self, ordinal: u64) -> Result<(), HammingError>;
     /// Deletes an ordinal; nothing happens if it is not there.
     fn delete(&self, ordinal: u64) -> Result<(), HammingError>;
     /// Calls `found(question, ordinal, distance)` for everything the searches find.
@@ -40,6 +42,10 @@ impl<V: Value> Near for Index<V> {
             // It would be found under somebody else's number from now on.
             own => Err(HammingError::Merge { what: format!("{ordinal} was to be added, {own} was next") }),
         }
+    }
+
+    fn skip_to(&self, ordinal: u64) -> Result<(), HammingError> {
+        Index::skip_to(self, ordinal)
     }
 
     fn delete(&self, ordinal: u64) -> Result<(), HammingError> {

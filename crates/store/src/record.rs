@@ -81,6 +81,10 @@ impl Record {
             true => Ok(()),
             false => Err(StoreError::TooLong { what, bytes, most }),
         };
+        let spaces = self.signals.near.iter().map(|(space, _)| *space);
+        if let Some(space) = repeated(spaces) {
+            return Err(StoreError::Twice { space });
+        }
         field("title", self.title.as_ref().map_or(0, String::len), MOST_FIELD)?;
         field("source", self.source.as_ref().map_or(0, String::len), MOST_FIELD)?;
         field("text", self.text.as_ref().map_or(0, String::len), MOST_TEXT)?;
@@ -90,6 +94,17 @@ impl Record {
         }
         self.cluster.as_ref().map_or(Ok(()), |(centre, _)| validate_id(centre))
     }
+}
+
+/// A space that comes twice.
+fn repeated(mut spaces: impl Iterator<Item = Space>) -> Option<Space> {
+    let mut seen = Vec::new();
+    spaces.find(|space| {
+        seen.contains(space) || {
+            seen.push(*space);
+            false
+        }
+    })
 }
 
 /// Whether a string can be an id.
@@ -144,11 +159,29 @@ impl Collection {
             }
             _ => {}
         }
+        if let Some(space) = repeated(self.spaces.iter().map(|settings| settings.space)) {
+            return Err(StoreError::Twice { space });
+        }
         let known = |width| leitong_fingerprint::bits::WIDTHS.contains(&width);
         match self.spaces.iter().find(|space| !known(space.width)) {
             Some(space) => Err(StoreError::Width { space: space.space, expected: 64, found: space.width }),
             None => Ok(()),
         }
+    }
+
+    /// Whether it may be taken for another: everything but `about` must be the same.
+    pub(crate) fn same(&self, asked: &Self) -> Result<(), StoreError> {
+        if (self.recipe, &self.spaces) == (asked.recipe, &asked.spaces) {
+            return Ok(());
+        }
+        let describe = |collection: &Self| {
+            let recipe: String = collection.recipe.iter().map(|byte| format!("{byte:02x}")).collect();
+            let space = |space: &SpaceSettings| format!("{} bits within {}", space.width, space.within);
+            let spaces: Vec<String> = collection.spaces.iter().map(space).collect();
+            format!("recipe {recipe} ({})", spaces.join(", "))
+        };
+        let (stored, asked) = (describe(self), describe(asked));
+        Err(StoreError::OtherCollection { name: self.name.clone(), stored, asked })
     }
 
     /// The settings of a space.

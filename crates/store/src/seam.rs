@@ -33,10 +33,9 @@ pub struct Query {
     pub probes: Vec<Probe>,
     /// The id of the document that asks: it is never its own candidate.
     pub except: Option<String>,
-    /// Only candidates behind this one, for paging. Records stored meanwhile have higher versions, so nothing is skipped
-    /// or shown twice.
+    /// Only candidates behind this one, for paging. Whatever stays unchanged meanwhile is shown exactly once.
     pub after: Option<Rank>,
-    /// Most candidates to give.
+    /// Most candidates to give. With 0, [`Found::more`] says whether there are any.
     pub limit: usize,
 }
 
@@ -88,7 +87,7 @@ pub enum Policy {
         probes: Vec<Probe>,
         /// Versions the caller has judged and does not mind.
         judged: Vec<u64>,
-        /// Most candidates to hand back.
+        /// Most candidates to hand back; at least one is.
         limit: usize,
     },
 }

@@ -18,6 +18,15 @@ pub(super) struct Open {
 }
 
 impl Open {
+    /// Lets the indexes write down everything up to a version, also that some have nothing there: what they do not know to
+    /// have seen is read again at the next opening.
+    pub(super) fn flush(&self, next: u64) -> Result<(), StoreError> {
+        self.spaces.iter().try_for_each(|(_, index)| {
+            index.skip_to(next)?;
+            Ok(index.flush()?)
+        })
+    }
+
     /// Whether the probes fit the collection.
     pub(super) fn check(&self, probes: &[Probe]) -> Result<(), StoreError> {
         probes.iter().try_for_each(|probe| match probe {

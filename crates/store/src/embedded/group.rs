@@ -32,15 +32,7 @@ pub(super) struct Prepared {
 
 impl Prepared {
     pub(super) fn new(addition: Addition) -> Self {
-        let Addition { mut record, policy } = addition;
-        // Of several fingerprints in one space the first counts.
-        let mut spaces = Vec::new();
-        record.signals.near.retain(|(space, _)| {
-            !spaces.contains(space) && {
-                spaces.push(*space);
-                true
-            }
-        });
+        let Addition { record, policy } = addition;
         Self {
             record: codec::record(&record),
             text: record.text.as_deref().map(codec::text),
@@ -259,7 +251,7 @@ impl Group<'_> {
     /// Makes a collection; whether there was none.
     pub(super) fn create(&mut self, path: &Path, collection: Collection) -> Result<bool, StoreError> {
         if let Some(open) = self.collections.get(&collection.name) {
-            return same(&open.about, &collection).map(|()| false);
+            return open.about.same(&collection).map(|()| false);
         }
         let number = self.stage.get(Tree::Keys, &layout::next_number())?;
         let number = number.and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_be_bytes);
@@ -354,17 +346,4 @@ impl Group<'_> {
         known.into_iter().for_each(|key| self.stage.delete(Tree::Keys, key));
         Ok(any)
     }
-}
-
-/// Whether a collection may be taken for another.
-pub(crate) fn same(stored: &Collection, asked: &Collection) -> Result<(), StoreError> {
-    if stored.recipe == asked.recipe && stored.spaces == asked.spaces {
-        return Ok(());
-    }
-    let hex = |recipe: &[u8; 16]| recipe.iter().map(|byte| format!("{byte:02x}")).collect();
-    Err(StoreError::OtherCollection {
-        name: stored.name.clone(),
-        stored: hex(&stored.recipe),
-        asked: hex(&asked.recipe),
-    })
 }

@@ -18,6 +18,9 @@ const EVERY: Duration = Duration::from_millis(500);
 /// Deletions the indexes may not have written down; opening has to repeat them.
 const MOST_DELETIONS: u64 = 20_000;
 
+/// Versions that opening may have to read again for an index that has nothing there.
+const MOST_BEHIND: u64 = 200_000;
+
 /// A thread that ends when this is dropped.
 pub(super) struct Housekeeper {
     stop: Option<Sender<()>>,
@@ -77,8 +80,8 @@ fn tidy_some(shared: &Shared, requests: &Sender<Request>) -> Result<(), StoreErr
         while change(shared, requests, Box::new(|group| group.sweep()))? {}
     }
     erase(shared, requests)?;
-    if shared.deletions.load(Relaxed) > MOST_DELETIONS {
-        write_deletions(shared, requests)?;
+    if shared.deletions.load(Relaxed) > MOST_DELETIONS || has_laggards(shared)? {
+        flush(shared, requests)?;
     }
     Ok(())
 }
@@ -86,18 +89,30 @@ fn tidy_some(shared: &Shared, requests: &Sender<Request>) -> Result<(), StoreErr
 /// Does everything there is to do.
 pub(super) fn tidy(shared: &Shared, requests: &Sender<Request>) -> Result<(), StoreError> {
     tidy_some(shared, requests)?;
-    write_deletions(shared, requests)
+    flush(shared, requests)
 }
 
-/// Lets the indexes write down what has been deleted, so that it need not be remembered elsewhere.
-fn write_deletions(shared: &Shared, requests: &Sender<Request>) -> Result<(), StoreError> {
+/// Whether an index would have to be brought up over many versions.
+fn has_laggards(shared: &Shared) -> Result<bool, StoreError> {
+    let view = shared.read();
+    for open in view.collections.values() {
+        let next = open.count(&*view.moment, 0)?.next_version;
+        if open.spaces.iter().any(|(_, index)| index.stats().next + MOST_BEHIND < next) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Lets the indexes write down what they have and what has been deleted, so that it need not be remembered elsewhere.
+fn flush(shared: &Shared, requests: &Sender<Request>) -> Result<(), StoreError> {
     shared.deletions.store(0, Relaxed);
-    let (commit, collections) = {
+    let (commit, moment, collections) = {
         let view = shared.read();
-        (shared.commits.load(Relaxed), view.collections.clone())
+        (shared.commits.load(Relaxed), view.moment.clone(), view.collections.clone())
     };
     for open in collections.values() {
-        open.spaces.iter().try_for_each(|(_, index)| index.flush())?;
+        open.flush(open.count(&*moment, 0)?.next_version)?;
         let number = open.number;
         change(shared, requests, Box::new(move |group| group.forget_gone(number, commit)))?;
     }

@@ -330,7 +330,7 @@ pub(super) fn settle(shared: &Shared, mut pulse: Pulse, mut chain: Chain) -> Res
         (view.moment.clone(), view.collections.clone())
     };
     for open in collections.values() {
-        open.spaces.iter().try_for_each(|(_, index)| index.flush())?;
+        open.flush(open.count(&*moment, 0)?.next_version)?;
     }
     // Little is replayed faster than it is moved.
     let flush = chain.bytes() > REPLAYED;

@@ -58,23 +58,3 @@ fn nothing_is_left_of_what_is_gone() {
         "versions are not used again, and what has expired is not replaced"
     );
 }
-
-/// Two fingerprints in one space are a mistake of the caller: the first counts, as it does for [`crate::Signals::near`], and
-/// the ordinals of the index stay those of the records.
-#[test]
-fn of_two_fingerprints_in_a_space_the_first_counts() {
-    let memory = Memory::default();
-    memory.create(&collection()).unwrap();
-    let mut double = record("double", 0, None);
-    double.signals.near.push((Space::DOCUMENTS, 0xff00.into()));
-    add(&memory, double);
-    add(&memory, record("other", 0xff_0000, None));
-    let find = |print: u64| {
-        let probes = vec![Probe::Near { space: Space::DOCUMENTS, fingerprint: print.into(), within: 0 }];
-        let found = memory.find("c", &[Query { probes, limit: 9, ..Query::default() }]).unwrap().remove(0);
-        found.candidates.into_iter().map(|candidate| candidate.record.id).collect::<Vec<_>>()
-    };
-    assert_eq!(find(0), ["double"]);
-    assert_eq!(find(0xff00), [""; 0]);
-    assert_eq!(find(0xff_0000), ["other"]);
-}

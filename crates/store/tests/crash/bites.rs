@@ -92,14 +92,17 @@ fn cases() {
     let (a, b) = (doc("a", 1), doc("b", 2));
     let both = [a.clone(), b.clone()];
     let (one, open) = (added(&[a], Some(&[7])), added(&both, None));
+    let new = Event { call: Call::Add(How::New, both.to_vec()), answers: None };
     let shared = added(&[doc("contested-1", 1)], Some(&[7]));
-    let cases: [Expected<'_>; 15] = [
+    let cases: [Expected<'_>; 17] = [
         (&[&one], &[("a", 7, 1)], ""),
         (&[&one], &[("a", 8, 1)], "there is version 8"),
         (&[&open], &[], ""),
         (&[&open], &[("a", 0, 1)], ""),
         (&[&open], &[("a", 0, 1), ("b", 1, 2)], ""),
         (&[&open], &[("b", 1, 2)], "neither in order"),
+        (&[&one, &new], &[("a", 7, 1), ("b", 8, 2)], ""),
+        (&[&one, &new], &[("b", 8, 2)], "is lost"),
         (&[&one, &removed("a", None)], &[], ""),
         (&[&one, &removed("a", None)], &[("a", 7, 1)], ""),
         (&[&one, &removed("a", Some(Some(7)))], &[], ""),

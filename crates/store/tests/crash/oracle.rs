@@ -4,7 +4,7 @@
 //! or has expired. A call without an answer may have been made, entirely or, if it is about several documents, for the first
 //! ones. Ids that belong to one thread are followed call by call; what others contend for is judged by the versions alone.
 
-use crate::calls::{Answer, Call, Event};
+use crate::calls::{Answer, Call, Event, How};
 use crate::documents::{Doc, expires, is_contested};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -195,11 +195,17 @@ fn in_order(
     event: &Event,
     wrong: &mut Vec<String>,
 ) {
-    let is = |id: &str, seed: Option<u64>| found.get(id).map(|(_, seed)| *seed) == seed;
-    let before = |id: &str| state.get(id).map(|(_, seed)| *seed);
+    let only_new = matches!(event.call, Call::Add(How::New, _));
+    let seed = |state: &State, id: &str| state.get(id).map(|(_, seed)| *seed);
     let done = |count: usize| {
-        let after = |id: &str| parts[..count].iter().rev().find(|part| part.0 == id).map(|part| part.1);
-        parts.iter().all(|(id, _)| is(id, after(id).unwrap_or_else(|| before(id))))
+        let mut after: BTreeMap<&str, Option<u64>> =
+            parts.iter().map(|(id, _)| (*id, seed(state, id))).collect();
+        for (id, made) in &parts[..count] {
+            if !only_new || after[id].is_none() {
+                after.insert(id, *made);
+            }
+        }
+        after.into_iter().all(|(id, after)| seed(found, id) == after)
     };
     if !parts.is_empty() && !(0..=parts.len()).any(done) {
         let there: Vec<_> = parts.iter().map(|(id, _)| found.get(*id)).collect();

@@ -78,6 +78,9 @@ pub(crate) fn misfits(store: &dyn Store) {
         let good = Query { probes: vec![near(Space::DOCUMENTS, 64, 3)], limit: 1, ..Query::default() };
         store.find(NAME, &[good, Query { probes: vec![probe], limit: 1, ..Query::default() }])
     };
+    let mut twice = record(Space::DOCUMENTS, fits.clone());
+    twice.signals.near.push((Space::DOCUMENTS, Fingerprint::from(6)));
+    expect_error!(add(twice, Policy::Replace), StoreError::Twice { .. });
     let centres = near(Space::CENTRES, 64, 1);
     expect_error!(add(record(Space::CENTRES, fits.clone()), Policy::Replace), StoreError::NoSpace { .. });
     expect_error!(find(centres.clone()), StoreError::NoSpace { .. });

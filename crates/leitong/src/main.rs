@@ -38,6 +38,18 @@ enum Command {
     Distance(commands::distance::Args),
     /// Compare two texts or files: every signal, a verdict, the shared passages
     Compare(commands::compare::Args),
+    /// Store documents in a database, if wanted only those that nothing stored is near to
+    Add(commands::add::Args),
+    /// Ask a database whether documents, or near ones, are stored
+    Check(commands::check::Args),
+    /// Print stored documents by their ids
+    Get(commands::get::Args),
+    /// List what is stored near a stored document
+    Similar(commands::similar::Args),
+    /// Remove documents from a database
+    Remove(commands::remove::Args),
+    /// Say what a database holds
+    Stats(commands::stats::Args),
     /// List the built-in recipes, or print one
     Recipes(commands::recipes::Args),
     /// Measure the parts of this program on this machine
@@ -53,6 +65,12 @@ fn main() -> ExitCode {
         Command::Hash(args) => commands::hash::run(args),
         Command::Distance(args) => commands::distance::run(args),
         Command::Compare(args) => commands::compare::run(args),
+        Command::Add(args) => commands::add::run(args),
+        Command::Check(args) => commands::check::run(args),
+        Command::Get(args) => commands::get::run(args),
+        Command::Similar(args) => commands::similar::run(args),
+        Command::Remove(args) => commands::remove::run(args),
+        Command::Stats(args) => commands::stats::run(args),
         Command::Recipes(args) => commands::recipes::run(args),
         Command::Bench(args) => commands::bench::run(args),
     };

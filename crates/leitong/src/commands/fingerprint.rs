@@ -195,7 +195,7 @@ struct Work {
 
 impl Work {
     fn answer_document(&self, item: Item) -> Result<String, Bad> {
-        let Document { id, text, fields } = item.map_err(Bad::Input)?;
+        let Document { id, text, fields, .. } = item.map_err(Bad::Input)?;
         let prepared = self.fingerprinter.prepare(text).with_fields(fields);
         self.answer(&id, self.fingerprinter.fingerprint(self.kind, &prepared))
     }

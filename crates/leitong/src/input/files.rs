@@ -16,21 +16,21 @@ pub(super) fn file(path: &Path, options: &extract::Options) -> Item {
 
 /// A stream as one document.
 pub(super) fn stream(input: impl Read, options: &extract::Options) -> Item {
-    let place = || Place { file: "standard input".into(), line: None };
+    let place = || Place { file: super::STDIN.into(), line: None };
     let limit = options.max_input;
     let mut bytes = Vec::new();
     input
         .take(limit + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| InputError::new(place(), format!("reading failed: {error}")))?;
-    document(&bytes, None, place(), options)
+    document(&bytes, None, place(), options).map(|document| Document { anonymous: true, ..document })
 }
 
 fn document(bytes: &[u8], name: Option<&str>, place: Place, options: &extract::Options) -> Item {
     match extract::extract(bytes, name, options) {
         Ok(found) => {
             let fields = Fields { title: found.title.unwrap_or_default(), ..Fields::default() };
-            Ok(Document { id: place.file, text: found.text, fields })
+            Ok(Document { id: place.file.clone(), text: found.text, fields, place, ..Document::default() })
         }
         Err(error) => Err(InputError::new(place, error)),
     }

@@ -79,19 +79,22 @@ impl<R: Read> Iterator for BoundedLines<R> {
     }
 }
 
-/// Every line of a stream as a text; its id is its number.
-pub(super) fn texts<R: Read>(input: R, options: &Options) -> impl Iterator<Item = Item> + use<R> {
-    BoundedLines::new(input, options.extract.max_text).zip(1..).map(|(line, number)| {
-        let fail = |message: String| InputError {
-            place: Place::line("standard input", number),
-            id: number.to_string(),
-            message,
-        };
+/// Every line of a stream as a text; its id is its number, and in a file its place.
+pub(super) fn texts<R: Read>(
+    input: R,
+    name: String,
+    options: &Options,
+) -> impl Iterator<Item = Item> + use<R> {
+    let anonymous = name == super::STDIN;
+    BoundedLines::new(input, options.extract.max_text).zip(1..).map(move |(line, number)| {
+        let place = Place::line(&name, number);
+        let id = if anonymous { number.to_string() } else { place.to_string() };
+        let fail = |message: String| InputError { place: place.clone(), id: id.clone(), message };
         let text = line.map_err(|error| fail(error.to_string()))?;
         if text.trim().is_empty() {
             return Err(fail("the line is empty; give a text, or remove the line".into()));
         }
-        Ok(Document { id: number.to_string(), text, ..Document::default() })
+        Ok(Document { id, text, anonymous, place, ..Document::default() })
     })
 }
 

@@ -10,10 +10,12 @@ mod table;
 
 use leitong_detect::Fields;
 use leitong_text::extract::{self, HtmlMode};
+use serde_json::{Map, Value};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub(crate) use lines::BoundedLines;
+pub(crate) use records::plain;
 
 /// One document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,14 +26,23 @@ pub(crate) struct Document {
     pub(crate) text: String,
     /// Fields some keyword fingerprints use.
     pub(crate) fields: Fields,
+    /// Everything else the record has, with its types as far as the format has types; the fields above included.
+    pub(crate) rest: Map<String, Value>,
+    /// Whether it has no id of its own: it came through standard input, and its number says nothing in another run.
+    pub(crate) anonymous: bool,
+    /// Where it stands.
+    pub(crate) place: Place,
 }
 
 /// Where a document stands.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) file: String,
     pub(crate) line: Option<u64>,
 }
+
+/// What standard input is called where a file would be named.
+pub(super) const STDIN: &str = "standard input";
 
 impl Place {
     pub(crate) fn file(path: &Path) -> Self {
@@ -152,13 +163,9 @@ impl InputArgs {
 pub(crate) type Item = Result<Document, InputError>;
 
 /// The documents of all inputs, in order. No inputs, or `-`, is standard input.
-pub(crate) fn documents(inputs: &[PathBuf], options: &Options) -> impl Iterator<Item = Item> {
-    let mut sources: Vec<PathBuf> = inputs.to_vec();
-    if sources.is_empty() {
-        sources.push(PathBuf::from("-"));
-    }
+pub(crate) fn documents(inputs: &[PathBuf], options: &Options) -> impl Iterator<Item = Item> + use<> {
     let options = options.clone();
-    sources.into_iter().flat_map(move |path| source(&path, &options))
+    sources(inputs).into_iter().flat_map(move |path| source(&path, &options))
 }
 
 fn source(path: &Path, options: &Options) -> Box<dyn Iterator<Item = Item>> {
@@ -177,13 +184,48 @@ fn source(path: &Path, options: &Options) -> Box<dyn Iterator<Item = Item>> {
 fn stdin(options: &Options) -> Box<dyn Iterator<Item = Item>> {
     let input = Box::new(std::io::stdin());
     let kind = match options.stdin {
-        StdinFormat::Lines => return Box::new(lines::texts(input, options)),
+        StdinFormat::Lines => return Box::new(lines::texts(input, STDIN.into(), options)),
         StdinFormat::Document => return Box::new(std::iter::once(files::stream(input, &options.extract))),
         StdinFormat::Jsonl => records::Kind::Jsonl,
         StdinFormat::Csv => records::Kind::Csv,
         StdinFormat::Tsv => records::Kind::Tsv,
     };
-    records::read(input, kind, "standard input", options)
+    let records = records::read(input, kind, STDIN, options);
+    Box::new(records.map(|item| item.map(|document| document.without_id_if_placed())))
+}
+
+impl Document {
+    /// A record whose id is nothing but its place has none.
+    fn without_id_if_placed(mut self) -> Self {
+        self.anonymous = self.id == self.place.to_string();
+        self
+    }
+}
+
+/// Every line of all inputs as a text.
+pub(crate) fn line_texts(inputs: &[PathBuf], options: &Options) -> impl Iterator<Item = Item> + use<> {
+    let options = options.clone();
+    sources(inputs).into_iter().flat_map(move |path| -> Box<dyn Iterator<Item = Item>> {
+        match open_lines(&path) {
+            Ok((input, name)) => Box::new(lines::texts(input, name, &options)),
+            Err(error) => Box::new(std::iter::once(Err(error))),
+        }
+    })
+}
+
+fn sources(inputs: &[PathBuf]) -> Vec<PathBuf> {
+    if inputs.is_empty() { vec![PathBuf::from("-")] } else { inputs.to_vec() }
+}
+
+/// A file or standard input, and its name.
+pub(crate) fn open_lines(path: &Path) -> Result<(Box<dyn std::io::Read>, String), InputError> {
+    if path.as_os_str() == "-" {
+        return Ok((Box::new(std::io::stdin()), STDIN.into()));
+    }
+    let unreadable =
+        |error| InputError::new(Place::file(path), format!("cannot be read: {error}; check the path"));
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    Ok((Box::new(file), path.display().to_string()))
 }
 
 /// A named piece of bytes, or the reason why there is none.
@@ -213,22 +255,11 @@ pub(crate) fn raw_files<'i>(
 
 /// The lines of every file, for input that is not text.
 pub(crate) fn raw_lines(inputs: &[PathBuf], options: &Options) -> impl Iterator<Item = RawItem> {
-    let mut inputs = inputs.to_vec();
-    if inputs.is_empty() {
-        inputs.push(PathBuf::from("-"));
-    }
     let limit = options.extract.max_text;
-    inputs.into_iter().flat_map(move |path| -> Box<dyn Iterator<Item = RawItem>> {
-        let (input, name): (Box<dyn std::io::Read>, String) = if path.as_os_str() == "-" {
-            (Box::new(std::io::stdin()), "standard input".into())
-        } else {
-            match std::fs::File::open(&path) {
-                Ok(file) => (Box::new(file), path.display().to_string()),
-                Err(error) => {
-                    let message = format!("cannot be read: {error}; check the path");
-                    return Box::new(std::iter::once(Err(InputError::new(Place::file(&path), message))));
-                }
-            }
+    sources(inputs).into_iter().flat_map(move |path| -> Box<dyn Iterator<Item = RawItem>> {
+        let (input, name) = match open_lines(&path) {
+            Ok(open) => open,
+            Err(error) => return Box::new(std::iter::once(Err(error))),
         };
         Box::new(BoundedLines::new(input, limit).zip(1..).map(move |(line, number)| {
             let place = Place::line(&name, number);

@@ -3,7 +3,7 @@
 use super::lines::{BoundedLines, LineError};
 use super::{Document, Fields, InputError, Item, Options, Place, table};
 use leitong_text::extract::{self, Format};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -102,7 +102,7 @@ fn json_lines(input: Box<dyn Read>, name: String, options: Options) -> impl Iter
 }
 
 fn record(line: &str, place: Place, options: &Options) -> Item {
-    let object = match serde_json::from_str(line) {
+    let mut rest = match serde_json::from_str(line) {
         Ok(Value::Object(object)) => object,
         Ok(_) => {
             return Err(InputError::new(
@@ -115,28 +115,37 @@ fn record(line: &str, place: Place, options: &Options) -> Item {
             return Err(InputError::new(place, message));
         }
     };
-    let field = |name: &str| object.get(name).map(plain).unwrap_or_default();
-    let keywords = match object.get("keywords") {
+    let field = |name: &str| rest.get(name).map(plain).unwrap_or_default();
+    let id = field(&options.id);
+    let keywords = match rest.get("keywords") {
         Some(Value::Array(list)) => list.iter().map(plain).collect(),
         Some(other) => vec![plain(other)],
         None => Vec::new(),
     };
     let fields = Fields { title: field("title"), author: field("author"), date: field("date"), keywords };
-    let html = object.get("html").and_then(Value::as_str);
-    let text = object.get(&options.text).and_then(Value::as_str);
-    let is_html = html.is_some() || object.get("format").and_then(Value::as_str) == Some("html");
-    document(field(&options.id), html.or(text), is_html, fields, place, options)
+    let mut take = |name: &str| match rest.shift_remove(name) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    };
+    let (html, text) = (take("html"), take(&options.text));
+    let is_html = html.is_some() || rest.get("format").and_then(Value::as_str) == Some("html");
+    rest.shift_remove(&options.id);
+    document(Values { id, text: html.or(text), is_html, fields, rest }, place, options)
+}
+
+/// What a record says.
+pub(super) struct Values {
+    pub(super) id: String,
+    pub(super) text: Option<String>,
+    pub(super) is_html: bool,
+    pub(super) fields: Fields,
+    /// Everything but the id and the text.
+    pub(super) rest: Map<String, Value>,
 }
 
 /// A document from the values of a record.
-pub(super) fn document(
-    id: String,
-    text: Option<&str>,
-    is_html: bool,
-    fields: Fields,
-    place: Place,
-    options: &Options,
-) -> Item {
+pub(super) fn document(values: Values, place: Place, options: &Options) -> Item {
+    let Values { id, text, is_html, fields, mut rest } = values;
     let id = if id.is_empty() { place.to_string() } else { id };
     let fail = |place: Place, message: String| Err(InputError { place, id: id.clone(), message });
     let Some(text) = text else {
@@ -155,21 +164,23 @@ pub(super) fn document(
         );
     }
     if !is_html {
-        return Ok(Document { text: text.to_owned(), id, fields });
+        return Ok(Document { id, text, fields, rest, place, anonymous: false });
     }
+    // Of the text, which is now plain, it no longer holds.
+    rest.shift_remove("format");
     let as_html = extract::Options {
         format: Some(Format::Html),
         encoding: Some("utf-8".into()),
         ..options.extract.clone()
     };
     match extract::extract(text.as_bytes(), None, &as_html) {
-        Ok(found) => Ok(Document { text: found.text, id, fields }),
+        Ok(found) => Ok(Document { id, text: found.text, fields, rest, place, anonymous: false }),
         Err(error) => fail(place, error.to_string()),
     }
 }
 
 /// A JSON value as it would be written in a table: strings without quotes.
-fn plain(value: &Value) -> String {
+pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),

@@ -1,9 +1,10 @@
 //! Tables: CSV, TSV and Parquet.
 
-use super::records::{Items, document, one_error};
+use super::records::{Items, Values, document, one_error};
 use super::{Fields, InputError, Options, Place};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
+use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -45,7 +46,14 @@ pub(super) fn separated(input: Box<dyn Read>, separator: u8, name: &str, options
                 let [id, title, author, date] = columns.map(value);
                 let fields = Fields { title, author, date, keywords: split_keywords(&value(keywords)) };
                 let is_html = value(format) == "html";
-                Some(document(id, record.get(text), is_html, fields, Place::line(&name, line), &options))
+                let cells = header.iter().zip(&record).enumerate();
+                let rest = cells
+                    .filter(|(at, (_, cell))| *at != text && Some(*at) != columns[0] && !cell.is_empty())
+                    .map(|(_, (name, cell))| (name.trim_start_matches('\u{feff}').to_owned(), cell.into()));
+                let rest = rest.collect();
+                let text = record.get(text).map(str::to_owned);
+                let values = Values { id, text, is_html, fields, rest };
+                Some(document(values, Place::line(&name, line), &options))
             }
             Err(error) => {
                 let line = error.position().map_or(reader.position().line(), csv::Position::line);
@@ -108,8 +116,14 @@ pub(super) fn parquet(file: File, path: &Path, options: &Options) -> Items {
             date: value("date"),
             keywords: split_keywords(&value("keywords")),
         };
-        let text = column(&row, &options.text);
-        document(value(&options.id), text.as_deref(), value("format") == "html", fields, place, &options)
+        let values = Values {
+            id: value(&options.id),
+            text: column(&row, &options.text),
+            is_html: value("format") == "html",
+            fields,
+            rest: rest(&row, &options),
+        };
+        document(values, place, &options)
     });
     // A damaged row group fails on every row of it: one report is enough.
     let mut broken = false;
@@ -124,6 +138,39 @@ fn split_keywords(cell: &str) -> Vec<String> {
 
 fn is_damage(item: &super::Item) -> bool {
     item.as_ref().is_err_and(|error| error.message.starts_with("not a readable Parquet"))
+}
+
+/// Everything but the id and the text.
+fn rest(row: &Row, options: &Options) -> Map<String, Value> {
+    let others = row.get_column_iter().filter(|(name, _)| **name != options.id && **name != options.text);
+    others.filter_map(|(name, field)| Some((name.clone(), cell(field)?))).collect()
+}
+
+/// A cell with its type, as far as JSON has it.
+fn cell(field: &Field) -> Option<Value> {
+    Some(match field {
+        Field::Null => return None,
+        Field::Bool(flag) => (*flag).into(),
+        Field::Byte(number) => (*number).into(),
+        Field::Short(number) => (*number).into(),
+        Field::Int(number) => (*number).into(),
+        Field::Long(number) => (*number).into(),
+        Field::UByte(number) => (*number).into(),
+        Field::UShort(number) => (*number).into(),
+        Field::UInt(number) => (*number).into(),
+        Field::ULong(number) => (*number).into(),
+        Field::Float(number) => f64::from(*number).into(),
+        Field::Double(number) => (*number).into(),
+        Field::Str(text) => text.as_str().into(),
+        Field::Bytes(bytes) => std::str::from_utf8(bytes.data()).ok()?.into(),
+        Field::ListInternal(list) => list.elements().iter().filter_map(cell).collect(),
+        Field::Group(row) => {
+            row.get_column_iter().filter_map(|(name, field)| Some((name.clone(), cell(field)?))).collect()
+        }
+        Field::TimestampMillis(time) => crate::output::time::utc(time.div_euclid(1000)).into(),
+        Field::TimestampMicros(time) => crate::output::time::utc(time.div_euclid(1_000_000)).into(),
+        other => other.to_string().into(),
+    })
 }
 
 fn column(row: &Row, name: &str) -> Option<String> {

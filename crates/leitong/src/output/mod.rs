@@ -1,12 +1,16 @@
 //! The one place that writes: data to standard output, problems and progress to standard error.
 
 pub(crate) mod html;
+pub(crate) mod matches;
 pub(crate) mod passages;
 mod progress;
+pub(crate) mod time;
 pub(crate) mod value;
 
 pub(crate) use progress::Progress;
 
+use leitong_detect::detector::DetectError;
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
@@ -53,6 +57,21 @@ pub(crate) enum Failure {
     /// A join failed.
     #[error(transparent)]
     Join(#[from] leitong_index::join::JoinError),
+    /// A database cannot be used.
+    #[error(transparent)]
+    Store(#[from] leitong_store::StoreError),
+    /// An operation on a database failed.
+    #[error(transparent)]
+    Detect(DetectError),
+}
+
+impl From<DetectError> for Failure {
+    fn from(error: DetectError) -> Self {
+        match error {
+            DetectError::Write(error) => error.into(),
+            other => Self::Detect(other),
+        }
+    }
 }
 
 impl From<io::Error> for Failure {
@@ -100,6 +119,32 @@ pub(crate) fn complain(message: &dyn Display) {
     let style = anstyle::AnsiColor::Red.on_default().bold();
     // Nobody to tell when standard error is closed.
     let _ = writeln!(anstream::stderr().lock(), "{style}error{style:#}: {message}");
+}
+
+/// Says on standard error what the user should know although nothing failed.
+pub(crate) fn warn(message: &dyn Display) {
+    let style = anstyle::AnsiColor::Yellow.on_default().bold();
+    let _ = writeln!(anstream::stderr().lock(), "{style}warning{style:#}: {message}");
+}
+
+/// Says on standard error what helps to go on.
+pub(crate) fn note(message: &dyn Display) {
+    let _ = writeln!(anstream::stderr().lock(), "{message}");
+}
+
+/// A word in colour; [`stdout`] takes the colour out where it does not belong.
+pub(crate) fn coloured(word: &str, colour: anstyle::AnsiColor) -> String {
+    let style = colour.on_default().bold();
+    format!("{style}{word}{style:#}")
+}
+
+/// A text as it can stand in a column of a line: line breaks, tabs and other control characters are escaped.
+pub(crate) fn in_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return text.into();
+    }
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escape).collect::<String>().into()
 }
 
 /// Counts and reports the inputs that could not be used, while the others go on.

@@ -23,6 +23,11 @@ impl Progress {
     pub(crate) fn add(&self, count: u64) {
         self.0.inc(count);
     }
+
+    /// For work that counts itself.
+    pub(crate) fn reached(&self, count: u64) {
+        self.0.set_position(count);
+    }
 }
 
 impl Drop for Progress {

@@ -1,0 +1,228 @@
+//! The database of a command: where it is, opening it, and closing it whatever happened in between.
+
+use crate::output::{self, Failure};
+use leitong_detect::detector::{Collection, CollectionSettings, DEFAULT_COLLECTION, Detector};
+use leitong_detect::{Recipe, recipe};
+use leitong_store::embedded::{self, Embedded};
+use leitong_store::{Memory, Store};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where the database is.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DbArgs {
+    /// The database: a folder, or `memory:` for one that ends with the command
+    #[arg(long, value_name = "DB", env = "LEITONG_DB", hide_env_values = true)]
+    db: String,
+}
+
+/// Which part of the database.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct CollectionArgs {
+    /// A name space with its own recipe
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_COLLECTION)]
+    pub(crate) collection: String,
+}
+
+/// What a collection is made with. Of one that is there, what is said must be so.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct SettingsArgs {
+    #[command(flatten)]
+    name: CollectionArgs,
+    /// A built-in recipe or a recipe file, for a new collection [default: leitong-1]
+    #[arg(long, short, value_name = "NAME|FILE")]
+    recipe: Option<String>,
+    /// The most bits in which near duplicates differ, for a new collection [default: 3]
+    #[arg(long, value_name = "K")]
+    distance: Option<u32>,
+    /// Keep no texts, only fingerprints: less disk, no Jaccard, no evidence
+    #[arg(long)]
+    no_text: bool,
+}
+
+/// Where a database can be.
+enum Location {
+    Folder(PathBuf),
+    Memory,
+}
+
+impl DbArgs {
+    fn location(&self) -> Result<Location, Failure> {
+        let fail = |message: String| Err(Failure::Input(message));
+        if self.db == "memory:" {
+            return Ok(Location::Memory);
+        }
+        if self.db.trim().is_empty() {
+            return fail(
+                "the name of the database is empty: name a folder with --db or in LEITONG_DB".into(),
+            );
+        }
+        let known = ["redis", "rediss", "redis-cluster", "opensearch+http", "opensearch+https"];
+        match self.db.split_once("://") {
+            Some((scheme, _)) if known.contains(&scheme) => {
+                fail(format!("{scheme}: this store is not built yet: use a folder (--db ./news), or memory:"))
+            }
+            Some((scheme, _)) => {
+                fail(format!("{scheme}: there is no such store: use a folder (--db ./news), or memory:"))
+            }
+            None => Ok(Location::Folder(PathBuf::from(&self.db))),
+        }
+    }
+
+    /// As it was written, for messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.db
+    }
+
+    /// The folder, for what only a folder can do. A database that is not there is an error.
+    pub(crate) fn existing_folder(&self) -> Result<PathBuf, Failure> {
+        let folder = self.folder()?;
+        is_there(&folder)?;
+        Ok(folder)
+    }
+
+    /// The folder, for what only a folder can do.
+    pub(crate) fn folder(&self) -> Result<PathBuf, Failure> {
+        match self.location()? {
+            Location::Folder(path) => Ok(path),
+            Location::Memory => Err(Failure::Input(
+                "a database in memory ends with the command that made it: name a folder with --db".into(),
+            )),
+        }
+    }
+}
+
+fn is_there(folder: &Path) -> Result<(), Failure> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let path = folder.display();
+    let what = if folder.exists() { "this is no folder" } else { "there is no database here" };
+    Err(Failure::Input(format!(
+        "{path}: {what}; check the path, or make a database with `leitong add FILES --db {path}`"
+    )))
+}
+
+/// How the embedded store is opened by a command.
+pub(crate) fn options(command: &str, create: bool) -> embedded::Options {
+    embedded::Options { create, holder: format!("leitong {command}"), ..embedded::Options::default() }
+}
+
+/// An open database.
+pub(crate) struct Database {
+    pub(crate) detector: Detector,
+    /// The store, where it is a folder.
+    pub(crate) embedded: Option<Arc<Embedded>>,
+}
+
+impl Database {
+    fn open(args: &DbArgs, command: &str, create: bool) -> Result<Self, Failure> {
+        match args.location()? {
+            Location::Memory => {
+                Ok(Self { detector: Detector::new(Arc::new(Memory::default())), embedded: None })
+            }
+            Location::Folder(path) => {
+                if !create {
+                    is_there(&path)?;
+                }
+                let store = Arc::new(Embedded::open(&path, options(command, create))?);
+                let shared: Arc<dyn Store> = store.clone();
+                Ok(Self { detector: Detector::new(shared), embedded: Some(store) })
+            }
+        }
+    }
+
+    /// What the store has mended or could not, which the user should know.
+    fn say_notices(&self, name: &str) {
+        for notice in self.embedded.iter().flat_map(|store| store.notices()) {
+            output::warn(&format!("{name}: {notice}"));
+        }
+    }
+
+    fn close(self) -> Result<(), Failure> {
+        drop(self.detector);
+        // Nobody else has it: collections live no longer than the work that opened them.
+        Ok(self.embedded.and_then(Arc::into_inner).map_or(Ok(()), Embedded::close)?)
+    }
+
+    /// A collection that is there. One in memory is always there, and empty.
+    pub(crate) fn collection(&self, name: &str) -> Result<Collection, Failure> {
+        if self.embedded.is_none() {
+            return Ok(self.detector.create(name, &CollectionSettings::default())?);
+        }
+        Ok(self.detector.open(name)?)
+    }
+
+    /// A collection, made if it is not there.
+    pub(crate) fn collection_for(&self, args: &SettingsArgs) -> Result<Collection, Failure> {
+        let name = args.name.collection.as_str();
+        if self.detector.store().collections()?.iter().any(|collection| collection.name == name) {
+            let collection = self.detector.open(name)?;
+            args.check(&collection)?;
+            return Ok(collection);
+        }
+        let recipe = Recipe::open(args.recipe.as_deref().unwrap_or(recipe::DEFAULT))?;
+        let width = recipe.settings().simhash.bits;
+        let mut settings = CollectionSettings::new(recipe);
+        settings.distance = args.distance.unwrap_or(settings.distance);
+        settings.keep_texts = !args.no_text;
+        if settings.distance >= width {
+            let message =
+                format!("--distance {}: fingerprints have {width} bits; use less", settings.distance);
+            return Err(Failure::Input(message));
+        }
+        Ok(self.detector.create(name, &settings)?)
+    }
+}
+
+impl SettingsArgs {
+    /// Whether what was asked for is how the collection is: it cannot be changed.
+    fn check(&self, collection: &Collection) -> Result<(), Failure> {
+        let (name, is) = (collection.name(), collection.settings());
+        let refuse = |message: String| Err(Failure::Input(message));
+        if let Some(asked) = &self.recipe {
+            let (asked, digest) = (asked, Recipe::open(asked)?.digest());
+            if digest != collection.recipe_digest() {
+                let own = &is.recipe.settings().name;
+                return refuse(format!(
+                    "the collection {name:?} was made with the recipe {own}, not {asked}: fingerprints of two recipes cannot \
+                     be compared; leave --recipe out, or name another --collection"
+                ));
+            }
+        }
+        if let Some(asked) = self.distance.filter(|&asked| asked != is.distance) {
+            return refuse(format!(
+                "the collection {name:?} was made for distances up to {}, not {asked}: leave --distance out, or export \
+                 the collection and import it into another",
+                is.distance
+            ));
+        }
+        if self.no_text && is.keep_texts {
+            return refuse(format!(
+                "the collection {name:?} keeps texts: --no-text is for new collections; name another --collection"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Opens a database, does the work, and closes it whatever became of the work. `command` is who others are told has it.
+pub(crate) fn with<T>(
+    args: &DbArgs,
+    command: &str,
+    create: bool,
+    work: impl FnOnce(&Database) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let database = Database::open(args, command, create)?;
+    database.say_notices(args.name());
+    let outcome = work(&database);
+    database.say_notices(args.name());
+    match (outcome, database.close()) {
+        (Ok(done), closed) => closed.map(|()| done),
+        (Err(failure), Ok(())) => Err(failure),
+        (Err(failure), Err(closing)) => {
+            output::complain(&closing);
+            Err(failure)
+        }
+    }
+}

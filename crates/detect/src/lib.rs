@@ -22,6 +22,7 @@ pub mod detector;
 mod fingerprinter;
 mod keywords;
 mod kind;
+mod letters;
 mod picture;
 mod prepared;
 mod python;

@@ -84,10 +84,16 @@ impl<V: Value> Near for Index<V> {
     }
 }
 
+/// Bytes that building a segment may take.
+const BUILDING: u64 = 1 << 30;
+
 /// The index of a space: in a folder, or in memory only.
 pub(crate) fn open(settings: &SpaceSettings, folder: Option<&Path>) -> Result<Box<dyn Near>, StoreError> {
     fn typed<V: Value>(within: u32, folder: Option<&Path>) -> Result<Box<dyn Near>, HammingError> {
-        let options = Options::new(within);
+        let mut options = Options::new(within);
+        // Finding takes a small part of the time of a question, so the index may be the smaller and slower kind.
+        options.build.bytes_per_item = Some(f64::from(V::WIDTH) / 8.0 * 2.5);
+        options.build.memory = BUILDING;
         Ok(match folder {
             Some(folder) => Box::new(Index::<V>::open(folder, options)?),
             None => Box::new(Index::<V>::in_memory(options)?),

@@ -11,8 +11,17 @@ use std::time::Duration;
 
 /// Bytes of journals kept before trees must be flushed. They are replayed when a store is opened: less is faster.
 pub(super) const JOURNAL: u64 = 64 << 20;
-/// Bytes of a tree's part in memory.
-const MEMTABLE: u64 = 8 << 20;
+/// Bytes of a tree's part in memory. While one is written to a file the next is filled.
+const fn memtable(tree: Tree) -> u64 {
+    match tree {
+        Tree::Keys | Tree::Records => 4 << 20,
+        Tree::Texts => 8 << 20,
+    }
+}
+/// Bytes of all of them together, twice: they come out of the cache.
+const WRITTEN: u64 = 32 << 20;
+/// The least that is left for reading.
+const LEAST_READ: u64 = 16 << 20;
 
 pub(super) struct Engine {
     /// The folder of the store; the trees stand in one below.
@@ -46,6 +55,7 @@ impl Engine {
     /// Opens the trees in a folder, or makes them.
     pub(super) fn open(path: &Path, cache: u64) -> Result<Self, StoreError> {
         let open = || -> Result<Self, fjall::Error> {
+            let cache = cache.saturating_sub(WRITTEN).max(LEAST_READ);
             let database = Database::builder(path.join("documents"))
                 .cache_size(cache)
                 .max_journaling_size(JOURNAL)
@@ -125,7 +135,7 @@ impl Engine {
 
 fn options(tree: Tree) -> KeyspaceCreateOptions {
     let options = KeyspaceCreateOptions::default()
-        .max_memtable_size(MEMTABLE)
+        .max_memtable_size(memtable(tree))
         // Everything comes from the cache, so that the cache is all the memory the trees need.
         .index_block_pinning_policy(PinningPolicy::all(false))
         .filter_block_pinning_policy(PinningPolicy::all(false));

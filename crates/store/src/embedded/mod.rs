@@ -54,7 +54,7 @@ const TOGETHER: usize = 512;
 pub struct Options {
     /// Make the store if there is none.
     pub create: bool,
-    /// Bytes of memory for what is read often.
+    /// Bytes of memory for what is read often and what was written last; at least 48 MB are used.
     pub cache: u64,
     /// Tells when records have expired.
     pub clock: Clock,

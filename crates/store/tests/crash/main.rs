@@ -12,6 +12,7 @@
 
 mod bites;
 mod calls;
+mod damage;
 mod documents;
 mod kill;
 mod load;

@@ -6,6 +6,7 @@ use crate::load::{self, Plan};
 use crate::options;
 use leitong_store::Store;
 use leitong_store::embedded::Embedded;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
@@ -25,10 +26,7 @@ fn child() {
     let (Some(folder), Ok(plan)) = (std::env::var_os(FOLDER).map(PathBuf::from), std::env::var(PLAN)) else {
         return;
     };
-    // One write(2) for each line: what was written before the kill can be read after it.
-    let out = File::from(std::io::stdout().as_fd().try_clone_to_owned().unwrap());
-    let write = move |line: &str| (&out).write_all(line.as_bytes()).unwrap();
-    write("\n");
+    let write = writer();
     let plan: Plan = plan.parse().unwrap();
     let store = Embedded::open(&folder, options(plan.now)).unwrap_or_else(|error| {
         write(&format!("{MARK}fail 0 opening: {error}\n"));
@@ -62,33 +60,103 @@ pub(crate) struct Output {
 
 impl Output {
     pub(crate) fn says(&self, what: &str) -> bool {
-        self.lines.iter().any(|line| line.strip_prefix(MARK).is_some_and(|line| line.starts_with(what)))
+        self.lines.iter().any(|line| starts(line, what))
+    }
+
+    /// The last lines.
+    pub(crate) fn tail(&self) -> &[String] {
+        &self.lines[self.lines.len().saturating_sub(10)..]
     }
 }
 
 /// Starts a process for a plan, kills it, and reads what it wrote.
 pub(crate) fn run(folder: &Path, plan: Plan, end: End) -> Output {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "process::child", "--nocapture"])
-        .env(FOLDER, folder)
-        .env(PLAN, plan.to_string())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let started = Instant::now();
-    let lines = read_lines(&mut child);
-    let mut output = Output { lines: Vec::new(), ended: false };
-    let deadline = match end {
-        End::Started(delay) => Some(started + delay),
-        End::After(what, delay) => output.read(&lines, None, Some(what)).then(|| Instant::now() + delay),
-        End::Closed => None,
-    };
-    output.read(&lines, deadline, None);
-    // It may have ended by itself meanwhile.
-    let _ = if end == End::Closed { Ok(()) } else { child.kill() };
-    output.ended = child.wait().unwrap().success();
-    output.read(&lines, None, None);
-    output
+    let mut process =
+        Process::start("process::child", &[(FOLDER, folder.as_os_str()), (PLAN, plan.to_string().as_ref())]);
+    match end {
+        End::Started(delay) => _ = process.read(delay, None),
+        End::After(what, delay) => {
+            if process.read(PATIENCE, Some(what)) == Read::Line {
+                process.read(delay, None);
+            }
+        }
+        End::Closed => process.read_all(PATIENCE),
+    }
+    process.end()
+}
+
+/// A process of this binary that does one test.
+pub(crate) struct Process {
+    child: Child,
+    lines: Receiver<String>,
+    output: Output,
+}
+
+/// Why no more is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// The line looked for has come.
+    Line,
+    /// Time is over.
+    Late,
+    /// The process has ended.
+    End,
+}
+
+impl Process {
+    pub(crate) fn start(test: &str, environment: &[(&str, &OsStr)]) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--nocapture"])
+            .envs(environment.iter().copied())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = read_lines(&mut child);
+        Self { child, lines, output: Output { lines: Vec::new(), ended: false } }
+    }
+
+    /// Reads for so long, or until a line that starts so, or until the process ends.
+    pub(crate) fn read(&mut self, time: Duration, until: Option<&str>) -> Read {
+        let deadline = Instant::now() + time;
+        loop {
+            let line = match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) => return Read::Late,
+                Err(RecvTimeoutError::Disconnected) => return Read::End,
+            };
+            let is_it = until.is_some_and(|what| starts(&line, what));
+            self.output.lines.push(line);
+            if is_it {
+                return Read::Line;
+            }
+            if deadline <= Instant::now() {
+                return Read::Late;
+            }
+        }
+    }
+
+    /// Reads until the process ends, which it must within so long.
+    fn read_all(&mut self, time: Duration) {
+        if self.read(time, None) == Read::Late {
+            let _ = self.child.kill();
+            panic!("the process hangs; its last lines: {:#?}", self.output.tail());
+        }
+    }
+
+    /// Kills the process unless it has ended, and reads the rest.
+    pub(crate) fn end(mut self) -> Output {
+        // There is nothing to read from one that has ended by itself, and killing it does nothing.
+        if self.read(Duration::ZERO, None) != Read::End {
+            let _ = self.child.kill();
+        }
+        self.output.ended = self.child.wait().unwrap().success();
+        self.read_all(PATIENCE);
+        self.output
+    }
+}
+
+fn starts(line: &str, what: &str) -> bool {
+    line.strip_prefix(MARK).is_some_and(|line| line.starts_with(what))
 }
 
 fn read_lines(child: &mut Child) -> Receiver<String> {
@@ -105,34 +173,11 @@ fn read_lines(child: &mut Child) -> Receiver<String> {
     lines
 }
 
-impl Output {
-    /// Reads until the deadline, a line that starts so (then true), or the end of the process.
-    fn read(&mut self, lines: &Receiver<String>, deadline: Option<Instant>, until: Option<&str>) -> bool {
-        loop {
-            let wait =
-                deadline.map_or(PATIENCE, |deadline| deadline.saturating_duration_since(Instant::now()));
-            match lines.recv_timeout(wait) {
-                Ok(line) => self.lines.push(line),
-                Err(RecvTimeoutError::Timeout) if deadline.is_some() => return false,
-                Err(RecvTimeoutError::Timeout) => {
-                    panic!("the process hangs; its last lines: {:#?}", self.tail())
-                }
-                Err(RecvTimeoutError::Disconnected) => return false,
-            }
-            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                return false;
-            }
-            let starts =
-                |line: &String, what| line.strip_prefix(MARK).is_some_and(|line| line.starts_with(what));
-            if let (Some(what), Some(line)) = (until, self.lines.last())
-                && starts(line, what)
-            {
-                return true;
-            }
-        }
-    }
-
-    pub(crate) fn tail(&self) -> &[String] {
-        &self.lines[self.lines.len().saturating_sub(10)..]
-    }
+/// How a child writes lines: one write(2) for each, so that what was written before a kill can be read after it.
+pub(crate) fn writer() -> impl Fn(&str) + Sync {
+    let out = File::from(std::io::stdout().as_fd().try_clone_to_owned().unwrap());
+    let write = move |line: &str| (&out).write_all(line.as_bytes()).unwrap();
+    // Ends whatever line the test binary has begun.
+    write("\n");
+    write
 }

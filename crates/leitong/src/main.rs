@@ -1,7 +1,8 @@
 //! Leitong: has this been said before?
 //!
 //! One binary; a file a subcommand in `commands/`. Data goes to standard output, everything else to standard error.
-//! Exit codes: 0 fine, 1 duplicates found where asked, 2 usage, 3 bad input. A closed pipe is success.
+//! Exit codes: 0 fine, 1 duplicates found where asked, 2 usage, 3 bad input or a
+//! database that cannot be used. A closed pipe is success.
 
 mod commands;
 mod input;
@@ -18,8 +19,10 @@ use std::process::ExitCode;
     leitong compare a.txt b.docx              what do two documents share?\n  \
     leitong fingerprint *.html --json         a fingerprint for each article\n  \
     echo 如有雷同 | leitong fingerprint -     a fingerprint for each line\n  \
+    leitong add news.jsonl --db news          store documents, made findable by what is near them\n  \
+    leitong check draft.docx --db news        has this been published before?\n  \
     leitong recipes                           the built-in ways to make one\n\n\
-    Exit codes: 0 fine, 1 duplicates found (with --fail-on-duplicate), 2 usage, 3 bad input.")]
+    Exit codes: 0 fine, 1 duplicates found (with --fail-on-duplicate), 2 usage, 3 bad input or a database that cannot be used.")]
 struct Cli {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
@@ -50,6 +53,20 @@ enum Command {
     Remove(commands::remove::Args),
     /// Say what a database holds
     Stats(commands::stats::Args),
+    /// List clusters, their centres and their members
+    Clusters(commands::clusters::Args),
+    /// Copy a database, also while it is in use
+    Backup(commands::backup::Args),
+    /// Make a database from a backup, after checking it
+    Restore(commands::backup::RestoreArgs),
+    /// Write a collection as lines of JSON
+    Export(commands::export::Args),
+    /// Read what `export` has written
+    Import(commands::export::ImportArgs),
+    /// Give back the space of what was removed or has expired
+    Compact(commands::compact::Args),
+    /// Check whether everything in a database fits together, and mend it
+    CheckDb(commands::check_db::Args),
     /// List the built-in recipes, or print one
     Recipes(commands::recipes::Args),
     /// Measure the parts of this program on this machine
@@ -71,6 +88,13 @@ fn main() -> ExitCode {
         Command::Similar(args) => commands::similar::run(args),
         Command::Remove(args) => commands::remove::run(args),
         Command::Stats(args) => commands::stats::run(args),
+        Command::Clusters(args) => commands::clusters::run(args),
+        Command::Backup(args) => commands::backup::run(args),
+        Command::Restore(args) => commands::backup::restore(args),
+        Command::Export(args) => commands::export::run(args),
+        Command::Import(args) => commands::export::import(args),
+        Command::Compact(args) => commands::compact::run(args),
+        Command::CheckDb(args) => commands::check_db::run(args),
         Command::Recipes(args) => commands::recipes::run(args),
         Command::Bench(args) => commands::bench::run(args),
     };

@@ -153,6 +153,14 @@ impl Database {
         Ok(self.detector.open(name)?)
     }
 
+    /// Whether a collection is there, without opening it: for what needs no recipe.
+    pub(crate) fn must_have(&self, name: &str) -> Result<(), Failure> {
+        if self.embedded.is_none() {
+            return self.collection(name).map(drop);
+        }
+        Ok(self.detector.store().count(name).map(drop)?)
+    }
+
     /// A collection, made if it is not there.
     pub(crate) fn collection_for(&self, args: &SettingsArgs) -> Result<Collection, Failure> {
         let name = args.name.collection.as_str();

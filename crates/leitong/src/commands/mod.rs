@@ -5,11 +5,16 @@
 
 pub(crate) mod add;
 mod answers;
+pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod check_db;
+pub(crate) mod clusters;
+pub(crate) mod compact;
 pub(crate) mod compare;
 mod db;
 pub(crate) mod distance;
+pub(crate) mod export;
 mod feed;
 pub(crate) mod fingerprint;
 pub(crate) mod get;

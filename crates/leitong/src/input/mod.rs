@@ -217,6 +217,23 @@ fn sources(inputs: &[PathBuf]) -> Vec<PathBuf> {
     if inputs.is_empty() { vec![PathBuf::from("-")] } else { inputs.to_vec() }
 }
 
+/// The lines of an export, compressed or not, and its name.
+pub(crate) fn open_export(path: &Path) -> Result<(Box<dyn std::io::Read>, String), InputError> {
+    match records::Kind::of_path(path) {
+        _ if path.as_os_str() == "-" => open_lines(path),
+        Some(records::Kind::Jsonl) => {
+            let input =
+                records::open_stream(path).map_err(|error| InputError::new(Place::file(path), error))?;
+            Ok((input, path.display().to_string()))
+        }
+        _ => {
+            let message =
+                "this is no export (.jsonl, .jsonl.gz, .jsonl.zst); for other files use `leitong add`";
+            Err(InputError::new(Place::file(path), message))
+        }
+    }
+}
+
 /// A file or standard input, and its name.
 pub(crate) fn open_lines(path: &Path) -> Result<(Box<dyn std::io::Read>, String), InputError> {
     if path.as_os_str() == "-" {

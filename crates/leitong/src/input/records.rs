@@ -40,34 +40,39 @@ pub(super) fn one_error(place: Place, message: impl std::fmt::Display) -> Items 
 
 /// The records of a file.
 pub(super) fn open(path: &Path, kind: Kind, options: &Options) -> Items {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return one_error(Place::file(path), "there is no such file; check the path");
-        }
-        Err(error) => return one_error(Place::file(path), format!("cannot be read: {error}")),
-    };
     if kind == Kind::Parquet {
-        return table::parquet(file, path, options);
+        return match open_file(path) {
+            Ok(file) => table::parquet(file, path, options),
+            Err(message) => one_error(Place::file(path), message),
+        };
     }
+    match open_stream(path) {
+        Ok(input) => read(input, kind, &path.display().to_string(), options),
+        Err(message) => one_error(Place::file(path), message),
+    }
+}
+
+fn open_file(path: &Path) -> Result<File, String> {
+    File::open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file; check the path".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    })
+}
+
+/// The content of a file, without the compression its name tells of.
+pub(super) fn open_stream(path: &Path) -> Result<Box<dyn Read>, String> {
+    let file = open_file(path)?;
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("gz") => read(
-            Box::new(flate2::read::MultiGzDecoder::new(file)),
-            kind,
-            &path.display().to_string(),
-            options,
-        ),
-        Some("zst") => match zstd::Decoder::new(file) {
-            Ok(mut decoder) => {
+        Some("gz") => Ok(Box::new(flate2::read::MultiGzDecoder::new(file))),
+        Some("zst") => {
+            let decoder = zstd::Decoder::new(file).and_then(|mut decoder| {
                 // Files written with --long are common for corpora; 128 MiB is what zstd itself allows by request.
-                match decoder.window_log_max(27) {
-                    Ok(()) => read(Box::new(decoder), kind, &path.display().to_string(), options),
-                    Err(error) => one_error(Place::file(path), error),
-                }
-            }
-            Err(error) => one_error(Place::file(path), error),
-        },
-        _ => read(Box::new(file), kind, &path.display().to_string(), options),
+                decoder.window_log_max(27)?;
+                Ok(decoder)
+            });
+            Ok(Box::new(decoder.map_err(|error| error.to_string())?))
+        }
+        _ => Ok(Box::new(file)),
     }
 }
 

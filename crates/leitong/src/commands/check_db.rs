@@ -1,0 +1,109 @@
+//! `leitong check-db`: whether everything in a database fits together, and mending what can be mended.
+
+use super::db::{self, DbArgs};
+use crate::output::{self, Exit, Failure, Progress, coloured};
+use anstyle::AnsiColor;
+use leitong_store::StoreError;
+use leitong_store::embedded::{self, Embedded, Findings};
+use serde_json::json;
+use std::io::Write;
+use std::path::Path;
+
+/// Flags.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  leitong check-db --db news\n  leitong check-db --db news --repair\n\n\
+    Reads everything once: records, texts, ids, keys, expiries, counters and indexes must agree, and nothing that was \
+    acknowledged may be missing. --repair makes again what follows from the records; records and texts that are lost stay \
+    lost, and are named. Make a backup of the folder first. Exit code 3 when there are problems, with --repair when some \
+    remain.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    db: DbArgs,
+    /// Mend what can be mended
+    #[arg(long)]
+    repair: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was found.
+#[derive(Default)]
+struct Report {
+    /// What has been mended: by opening, or because it was asked for.
+    mended: Vec<String>,
+    findings: Findings,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    let folder = args.db.existing_folder()?;
+    let progress = Progress::new("records");
+    let report = if args.repair { repair(&folder, &progress) } else { verify(&folder, &progress) };
+    drop(progress);
+    let report = report?;
+    let mut out = output::stdout();
+    write(&mut out, args, &report)?;
+    out.flush()?;
+    Ok(if report.findings.problem_count == 0 { Exit::Fine } else { Exit::BadInput })
+}
+
+fn verify(folder: &Path, progress: &Progress) -> Result<Report, Failure> {
+    let look = || {
+        let store = Embedded::open(folder, db::options("check-db", false))?;
+        let mended = store.notices();
+        let findings = store.verify(&mut |count| progress.reached(count))?;
+        store.close()?;
+        Ok(Report { mended, findings })
+    };
+    found(look())
+}
+
+fn repair(folder: &Path, progress: &Progress) -> Result<Report, Failure> {
+    let options = db::options("check-db --repair", false);
+    let mended = embedded::repair(folder, options, &mut |count| progress.reached(count));
+    found(mended.map(|(mended, findings)| Report { mended, findings }))
+}
+
+/// Damage that keeps the check from going on is a finding too; a folder that is in use, or is none, is not.
+fn found(report: Result<Report, StoreError>) -> Result<Report, Failure> {
+    match report {
+        Err(error @ (StoreError::Damaged { .. } | StoreError::Index(_))) => {
+            let problems = vec![error.to_string()];
+            let findings = Findings { problem_count: 1, problems, ..Findings::default() };
+            Ok(Report { findings, ..Report::default() })
+        }
+        other => Ok(other?),
+    }
+}
+
+fn write(out: &mut impl Write, args: &Args, report: &Report) -> Result<(), Failure> {
+    let Report { mended, findings } = report;
+    let Findings { records, texts, problems, problem_count } = findings;
+    let db = args.db.name();
+    if args.json {
+        let object = json!({
+            "db": db, "ok": *problem_count == 0, "records": records, "texts": texts,
+            "problems": problems, "problem_count": problem_count, "mended": mended,
+        });
+        writeln!(out, "{object}")?;
+        return Ok(());
+    }
+    for what in mended {
+        writeln!(out, "{}\t{}", coloured("mended", AnsiColor::Yellow), output::in_line(what))?;
+    }
+    for what in problems {
+        writeln!(out, "{}\t{}", coloured("problem", AnsiColor::Red), output::in_line(what))?;
+    }
+    let untold = problem_count.saturating_sub(problems.len() as u64);
+    if untold > 0 {
+        writeln!(out, "{}\tand {untold} more", coloured("problem", AnsiColor::Red))?;
+    }
+    let word = match (*problem_count, args.repair) {
+        (0, _) => coloured("fine", AnsiColor::Green),
+        (_, false) => coloured("damaged", AnsiColor::Red),
+        (_, true) => coloured("still damaged", AnsiColor::Red),
+    };
+    let db = output::in_line(db);
+    writeln!(out, "{word}\t{db}: {records} records and {texts} texts read, {problem_count} problems")?;
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! `leitong compact`: gives back the space of what was removed, replaced or has expired.
+
+use super::db::{self, DbArgs};
+use super::stats::{bytes_below, size};
+use crate::output::{self, Exit, Failure, Progress};
+use serde_json::json;
+use std::io::Write;
+
+/// Flags.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  leitong compact --db news\n\n\
+    Removes what has expired, rewrites documents and indexes without what is gone, and assigns the members of clusters anew \
+    whose centres have expired. Not needed for correct answers; needs room for a second copy meanwhile.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    db: DbArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    let folder = args.db.existing_folder()?;
+    let before = bytes_below(&folder);
+    let mut mended = 0;
+    db::with(&args.db, "compact", false, |database| {
+        let _progress = Progress::new("compacting");
+        for collection in database.detector.collections()? {
+            // One that this version cannot open can still be compacted.
+            if collection.settings.is_some() {
+                mended += database.detector.open(&collection.name)?.mend_clusters()?;
+            }
+        }
+        Ok(database.embedded.as_ref().map_or(Ok(()), |store| store.compact())?)
+    })?;
+    let after = bytes_below(&folder);
+    let mut out = output::stdout();
+    if args.json {
+        let db = args.db.name();
+        let object = json!({ "db": db, "bytes_before": before, "bytes": after, "clusters_mended": mended });
+        writeln!(out, "{object}")?;
+    } else {
+        let db = output::in_line(args.db.name());
+        let (before, after) = (size(before), size(after));
+        writeln!(out, "compacted\t{db}\t{before} before, {after} now\t{mended} clusters mended")?;
+    }
+    out.flush()?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,166 @@
+//! `leitong export` and `leitong import`: a collection as lines of JSON.
+
+use super::db::{self, CollectionArgs, DbArgs, SettingsArgs};
+use crate::input::{self, Place};
+use crate::output::{self, Exit, Failure, Problems, Progress};
+use leitong_detect::detector::exchange::Imported;
+use leitong_detect::detector::{Collection, DetectError};
+use serde_json::json;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Flags of `export`.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  leitong export --db news -o news.jsonl.zst\n  \
+    leitong export --db news --collection blogs | jq -r .title\n\n\
+    A line is an object with id, text, title, source, published, expires, recipe, simhash, exact, cluster and metadata; \
+    what a document does not have is left out. Documents come in the order of their ids.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    db: DbArgs,
+    #[command(flatten)]
+    name: CollectionArgs,
+    /// Where to; compressed if the name ends in .gz or .zst [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print what was done as one JSON object, where the lines go to a file
+    #[arg(long)]
+    json: bool,
+}
+
+/// Flags of `import`.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  leitong import news.jsonl.zst --db copy\n  \
+    leitong export --db news | leitong import - --db other --recipe own.toml\n\n\
+    Fingerprints that were made with the collection's recipe are kept; others are made anew from the texts. Documents of the \
+    same id are replaced. For files that are not exports use `leitong add`.")]
+pub(crate) struct ImportArgs {
+    /// Exports (.jsonl, also .gz and .zst); `-` is standard input
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    db: DbArgs,
+    #[command(flatten)]
+    settings: SettingsArgs,
+    /// Print what was done as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    let name = &args.name.collection;
+    let documents = db::with(&args.db, "export", false, |database| {
+        // Whether it is there is to be known before a file is made.
+        database.must_have(name)?;
+        let progress = Progress::new("documents");
+        let export =
+            |out: &mut dyn Write| database.detector.export(name, out, &mut |count| progress.reached(count));
+        match &args.output {
+            None => Ok(export(&mut output::stdout())?),
+            Some(path) => to_file(path, export),
+        }
+    })?;
+    if let Some(path) = &args.output {
+        let mut out = output::stdout();
+        let path = path.display().to_string();
+        if args.json {
+            writeln!(out, "{}", json!({ "collection": name, "documents": documents, "file": path }))?;
+        } else {
+            writeln!(out, "exported\t{}\t{documents} documents", output::in_line(&path))?;
+        }
+        out.flush()?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// Writes a file under another name first, so that what has its name is whole.
+fn to_file(
+    path: &Path,
+    mut export: impl FnMut(&mut dyn Write) -> Result<u64, DetectError>,
+) -> Result<u64, Failure> {
+    let partial = PathBuf::from(format!("{}.partial", path.display()));
+    let failed = |error: io::Error| {
+        let (path, what) = (path.display(), "check the folder, its permissions and the free space");
+        Failure::Input(format!("cannot write {path}: {error}; {what}"))
+    };
+    let written = (|| {
+        let file = BufWriter::with_capacity(1 << 16, File::create(&partial).map_err(failed)?);
+        let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
+        let (documents, file) = match extension.as_ref().and_then(|extension| extension.to_str()) {
+            Some("gz") => {
+                let mut out = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+                (export(&mut out)?, out.finish().map_err(failed)?)
+            }
+            Some("zst") => {
+                let mut out = zstd::Encoder::new(file, 0).map_err(failed)?;
+                (export(&mut out)?, out.finish().map_err(failed)?)
+            }
+            _ => {
+                let mut out = file;
+                (export(&mut out)?, out)
+            }
+        };
+        let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
+        file.sync_all().map_err(failed)?;
+        std::fs::rename(&partial, path).map_err(failed)?;
+        Ok(documents)
+    })();
+    if written.is_err() {
+        let _ = std::fs::remove_file(&partial);
+    }
+    written
+}
+
+pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
+    let mut problems = Problems::default();
+    let mut done = Imported::default();
+    db::with(&args.db, "import", true, |database| {
+        let collection = database.collection_for(&args.settings)?;
+        for path in &args.inputs {
+            import_one(&collection, path, &mut problems, &mut done)?;
+        }
+        Ok(())
+    })?;
+    let Imported { kept, made, bad } = done;
+    let mut out = output::stdout();
+    if args.json {
+        writeln!(out, "{}", json!({ "imported": kept + made, "kept": kept, "made": made, "bad": bad }))?;
+    } else {
+        let documents = kept + made;
+        writeln!(out, "imported\t{documents} documents\t{kept} with their fingerprints, {made} made anew")?;
+    }
+    out.flush()?;
+    Ok(problems.exit(kept + made + bad))
+}
+
+fn import_one(
+    collection: &Collection,
+    path: &Path,
+    problems: &mut Problems,
+    done: &mut Imported,
+) -> Result<(), Failure> {
+    let (input, name) = match input::open_export(path) {
+        Ok(open) => open,
+        Err(error) => {
+            done.bad += 1;
+            problems.report(&error);
+            return Ok(());
+        }
+    };
+    let progress = Progress::new("documents");
+    let mut bad = |line, error| problems.report(&format!("{}: {error}", Place::line(&name, line)));
+    let mut lines = BufReader::with_capacity(1 << 16, input);
+    let imported = collection.import(&mut lines, &mut bad, &mut |line| progress.reached(line));
+    match imported {
+        Ok(Imported { kept, made, bad }) => {
+            (done.kept, done.made, done.bad) = (done.kept + kept, done.made + made, done.bad + bad);
+            Ok(())
+        }
+        Err(DetectError::Read { line, source }) => Err(Failure::Input(format!(
+            "{}: reading failed: {source}; the lines before it are imported, fetch the file again",
+            Place::line(&name, line + 1)
+        ))),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -2,8 +2,8 @@
 
 use super::db::{self, DbArgs};
 use crate::output::{self, Exit, Failure, Progress};
-use leitong_store::embedded::{self, Embedded};
 use leitong_store::StoreError;
+use leitong_store::embedded::{self, Embedded};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -185,7 +185,26 @@ fn a_closed_pipe_is_success() {
 fn usage_errors_are_2_and_help_has_examples() {
     assert_eq!(leitong(&["fingerprint", "--no-such-flag"], "").code, 2);
     assert_eq!(leitong(&[], "").code, 2);
-    for command in ["fingerprint", "hash", "distance", "compare", "recipes"] {
+    for command in [
+        "fingerprint",
+        "hash",
+        "distance",
+        "compare",
+        "recipes",
+        "add",
+        "check",
+        "get",
+        "similar",
+        "remove",
+        "stats",
+        "clusters",
+        "backup",
+        "restore",
+        "export",
+        "import",
+        "compact",
+        "check-db",
+    ] {
         let help = leitong(&[command, "--help"], "");
         assert!(help.code == 0 && help.out.contains("Example"), "{command}");
     }

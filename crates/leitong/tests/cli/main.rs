@@ -10,6 +10,7 @@ mod bad_input;
 mod bench;
 mod compare;
 mod contracts;
+mod database;
 mod formats;
 mod vectors;
 

@@ -26,6 +26,16 @@ pub struct Scratch {
     letters: String,
 }
 
+impl Scratch {
+    /// Gives back what an uncommonly long text has taken, where the memory is kept for long.
+    pub(crate) fn forget_long_texts(&mut self) {
+        const LONG: usize = 1 << 20;
+        if self.normalized.text.capacity() > LONG {
+            *self = Self::default();
+        }
+    }
+}
+
 /// Runs of units: the bytes of n units one after another, without what separates them.
 #[derive(Clone, Debug, Default)]
 struct UnitRuns {

@@ -7,6 +7,7 @@ use leitong_fingerprint::Fingerprint;
 use leitong_fingerprint::hash::own64;
 use leitong_store::{Key, MOST_TEXT, Probe, Record, Signals, Space, StoreError};
 use rayon::prelude::*;
+use std::cell::RefCell;
 
 /// Kind of the key that equal texts share: the low half of the digest of their letters. It finds equal texts that are too
 /// short for a SimHash. Kinds from 3 on are free: bands, marks, keywords.
@@ -119,11 +120,23 @@ impl Collection {
     }
 }
 
+thread_local! {
+    /// Kept from call to call: making it anew costs a question alone as much as storing does.
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
 /// Does something with every item, on all cores if there are more than a few.
 pub(super) fn each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T, &mut Scratch) -> R + Sync) -> Vec<R> {
-    if items.len() <= FEW {
-        let mut scratch = Scratch::default();
-        return items.into_iter().map(|item| work(item, &mut scratch)).collect();
+    let one = |item| {
+        // Taken out, not borrowed: whatever the work does meanwhile on this thread finds an empty one.
+        let mut scratch = SCRATCH.take();
+        let result = work(item, &mut scratch);
+        scratch.forget_long_texts();
+        SCRATCH.set(scratch);
+        result
+    };
+    match items.len() <= FEW {
+        true => items.into_iter().map(one).collect(),
+        false => items.into_par_iter().map(one).collect(),
     }
-    items.into_par_iter().map_init(Scratch::default, |scratch, item| work(item, scratch)).collect()
 }

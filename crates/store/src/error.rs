@@ -118,7 +118,17 @@ pub enum StoreError {
     },
     /// The index of fingerprints failed.
     #[error(transparent)]
-    Index(#[from] HammingError),
+    Index(HammingError),
+}
+
+impl From<HammingError> for StoreError {
+    fn from(error: HammingError) -> Self {
+        match error {
+            // With what to do about it.
+            HammingError::Io { path, source } => Self::Io { path, source },
+            other => Self::Index(other),
+        }
+    }
 }
 
 impl StoreError {
@@ -134,6 +144,7 @@ fn remedy(error: &std::io::Error) -> &'static str {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "; make room on the disk and try again",
         ErrorKind::PermissionDenied => "; check who owns the folder and its permissions",
         ErrorKind::ReadOnlyFilesystem => "; a database must be on a disk that can be written",
+        ErrorKind::NotADirectory => "; there is a file in its place: choose another folder",
         ErrorKind::NotFound => "; check the path",
         _ => "",
     }

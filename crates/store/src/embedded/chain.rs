@@ -45,6 +45,20 @@ impl Chain {
         Ok((Self { links: most.unwrap_or_else(|| VecDeque::from([(0, 0)])) }, wrong))
     }
 
+    /// Takes all links away and leaves one, behind a commit: for a chain that cannot be mended.
+    pub(super) fn begin_anew(after: u64, stage: &mut Stage) -> Result<Self, StoreError> {
+        for tree in Tree::ALL {
+            let (mut links, prefix) = (Vec::new(), layout::chain(tree));
+            stage.scan(tree, &prefix, &prefix, &mut |key, _| {
+                links.push(key.to_vec());
+                Ok(true)
+            })?;
+            links.into_iter().for_each(|link| stage.delete(tree, link));
+            stage.put(tree, layout::link(tree, after + 1), 0_u64.to_be_bytes());
+        }
+        Ok(Self { links: VecDeque::from([(after + 1, 0)]) })
+    }
+
     /// The last commit.
     pub(super) fn last(&self) -> u64 {
         self.links.back().map_or(0, |link| link.0)

@@ -170,10 +170,18 @@ impl Read for Moment {
 
 /// The engine's errors in our words.
 pub(super) fn translate(path: &Path, error: fjall::Error) -> StoreError {
+    use std::io::ErrorKind::{AlreadyExists, InvalidData, InvalidInput, NotFound, UnexpectedEof};
     let damaged = |what: String| StoreError::Damaged { path: path.to_owned(), what };
     match error {
-        fjall::Error::Io(source) => StoreError::io(path, source),
-        fjall::Error::Storage(fjall::LsmError::Io(source)) => StoreError::io(path, source),
+        fjall::Error::Io(source) | fjall::Error::Storage(fjall::LsmError::Io(source)) => {
+            match source.kind() {
+                // What the system says of a file that is missing, cut short, or makes no sense.
+                AlreadyExists | InvalidData | InvalidInput | NotFound | UnexpectedEof => {
+                    damaged(format!("a file of the documents is missing or changed ({source})"))
+                }
+                _ => StoreError::io(path, source),
+            }
+        }
         fjall::Error::Locked => StoreError::InUse { path: path.to_owned(), holder: "another process".into() },
         fjall::Error::Poisoned => {
             StoreError::Stopped { path: path.to_owned(), why: "an earlier write to the disk failed".into() }

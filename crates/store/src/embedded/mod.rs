@@ -16,6 +16,7 @@ mod engine;
 mod find;
 mod group;
 mod housekeeping;
+mod inspect;
 mod layout;
 mod opening;
 mod postings;

@@ -34,10 +34,17 @@ const FORMAT: u64 = 1;
 /// Opens a folder. To repair it, commits that are missing are accepted and all indexes made anew.
 pub(super) fn open(path: &Path, options: Options, repair: bool) -> Result<Embedded, StoreError> {
     let lock = enter(path, &options)?;
-    let engine = Engine::open(path, options.cache)?;
-    let moment = engine.moment();
     let mut notices = Vec::new();
-    let (mut pulse, chain) = check_commits(path, &moment, repair, &mut notices)?;
+    super::inspect::inspect(path, repair, &mut notices)?;
+    let engine = Engine::open(path, options.cache)?;
+    let mut moment = engine.moment();
+    let (mut pulse, mut chain, broken_at) = check_commits(path, &moment, repair, &mut notices)?;
+    if let Some(last) = broken_at {
+        let mut stage = Stage::new(moment);
+        chain = Chain::begin_anew(last, &mut stage)?;
+        engine.commit(stage.into_changes())?;
+        moment = engine.moment();
+    }
     pulse.write(chain.last())?;
     let (collections, counters) = open_collections(path, &moment, repair, &mut notices)?;
     remove_strangers(path, &collections)?;
@@ -126,17 +133,20 @@ fn check_format(about: &Path) -> Result<(), StoreError> {
                 "format {other} is not known to this version, which writes {FORMAT}: use a later one"
             ),
         }),
-        None => Err(StoreError::Damaged { path: about.to_owned(), what: "the file cannot be read".into() }),
+        None => {
+            let path = about.parent().unwrap_or(about).to_owned();
+            Err(StoreError::Damaged { path, what: format!("{ABOUT} is not as it was written") })
+        }
     }
 }
 
-/// Whether everything acknowledged is there.
+/// Whether everything acknowledged is there. To repair, the last commit there ever was, if something is missing.
 fn check_commits(
     path: &Path,
     moment: &Moment,
     repair: bool,
     notices: &mut Vec<String>,
-) -> Result<(Pulse, Chain), StoreError> {
+) -> Result<(Pulse, Chain, Option<u64>), StoreError> {
     let (chain, mut wrong) = Chain::read(moment)?;
     let (pulse, beat) = Pulse::open(path)?;
     match beat {
@@ -157,14 +167,15 @@ fn check_commits(
         Beat::Commit(_) | Beat::Missing => {}
     }
     if wrong.is_empty() {
-        return Ok((pulse, chain));
+        return Ok((pulse, chain, None));
     }
     let what = format!("{} (a journal was cut short or changed)", wrong.join("; "));
     if !repair {
         return Err(StoreError::Damaged { path: path.to_owned(), what });
     }
     notices.push(what);
-    Ok((pulse, chain))
+    let last = if let Beat::Commit(commit) = beat { commit.max(chain.last()) } else { chain.last() };
+    Ok((pulse, chain, Some(last)))
 }
 
 type Opened = (BTreeMap<String, Arc<Open>>, HashMap<u32, Counters>);
@@ -320,7 +331,13 @@ impl Open {
 
 /// Whether making an index anew would help.
 fn can_rebuild(error: &StoreError) -> bool {
-    matches!(error, StoreError::Index(error) if !matches!(error, HammingError::InUse { .. } | HammingError::Io { .. } | HammingError::Memory { .. }))
+    use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+    match error {
+        StoreError::Index(HammingError::InUse { .. } | HammingError::Memory { .. }) => false,
+        // A file that is missing or too short comes back; a disk that cannot be read does not.
+        StoreError::Io { source, .. } => matches!(source.kind(), NotFound | UnexpectedEof | InvalidData),
+        error => matches!(error, StoreError::Index(_)),
+    }
 }
 
 /// Leaves the folder so that the next opening has nothing to work out.

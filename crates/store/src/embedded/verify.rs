@@ -104,6 +104,12 @@ impl Embedded {
                     break;
                 }
             }
+            loop {
+                let own = Arc::clone(&open);
+                if !self.change(Box::new(move |group| group.drop_texts(&own)))? {
+                    break;
+                }
+            }
         }
         Ok(())
     }
@@ -130,6 +136,21 @@ impl Group<'_> {
         counters.next = counters.next.max(after);
         self.stage.put(Tree::Keys, layout::counters(open.number), counters.bytes());
         Ok((after, more))
+    }
+
+    /// Removes some texts that belong to no record; whether there were any.
+    fn drop_texts(&mut self, open: &Open) -> Result<bool, StoreError> {
+        let (mut stray, prefix) = (Vec::new(), open.number.to_be_bytes());
+        let stage = &self.stage;
+        stage.scan(Tree::Texts, &prefix, &prefix, &mut |key, _| {
+            if stage.get(Tree::Records, key)?.is_none() {
+                stray.push(key.to_vec());
+            }
+            Ok(stray.len() < AT_A_TIME)
+        })?;
+        let any = !stray.is_empty();
+        stray.into_iter().for_each(|key| self.stage.delete(Tree::Texts, key));
+        Ok(any)
     }
 
     fn make_keys_of(&mut self, open: &Open, version: u64, record: &Record) -> Result<(), StoreError> {

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 const FOLDER: &str = "LEITONG_DAMAGED_FOLDER";
 const KNOWN: &str = "LEITONG_DAMAGED_KNOWN";
+const THINGS: &str = "LEITONG_DAMAGED_THINGS";
 /// A case that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(30);
 /// The time that it is.
@@ -173,25 +174,40 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, u64> {
 struct Outcome {
     looked: String,
     repaired: String,
+    /// What repairing does to a copy that nobody has opened before.
+    repaired_first: String,
 }
 
 fn run_case(place: &Path, worker: u32, file: &Path, damage: Damage) -> Outcome {
+    let [looked, repaired] = run_child(place, worker, file, damage, ["look ", "repair "]);
+    let [repaired_first] = run_child(place, worker, file, damage, ["repair "]);
+    Outcome { looked, repaired, repaired_first }
+}
+
+/// Damages a copy and has a child do some things with it; what it says of each.
+fn run_child<const N: usize>(
+    place: &Path,
+    worker: u32,
+    file: &Path,
+    damage: Damage,
+    things: [&str; N],
+) -> [String; N] {
     let folder = place.join(format!("case-{worker}"));
     copy_folder(&place.join("db"), &folder);
     damage.apply(&folder.join(file));
-    let known = place.join("known");
-    let environment: [(&str, &OsStr); 2] = [(FOLDER, folder.as_ref()), (KNOWN, known.as_ref())];
+    let (known, what) = (place.join("known"), things.concat());
+    let environment: [(&str, &OsStr); 3] =
+        [(FOLDER, folder.as_ref()), (KNOWN, known.as_ref()), (THINGS, what.as_ref())];
     let mut process = Process::start("damage::child", &environment);
     let late = process.read(LIMIT, None) == Read::Late;
     let output = process.end();
-    let after = |what: &str| {
-        let line = output.lines.iter().find_map(|line| line.strip_prefix(MARK)?.strip_prefix(what));
+    let outcomes = things.map(|thing| {
+        let line = output.lines.iter().find_map(|line| line.strip_prefix(MARK)?.strip_prefix(thing));
         let ended = || if late { "WRONG: hangs".into() } else { "WRONG: the process died".into() };
         line.map_or_else(ended, |line| line.trim().to_owned())
-    };
-    let outcome = Outcome { looked: after("look "), repaired: after("repair ") };
+    });
     fs::remove_dir_all(&folder).unwrap();
-    outcome
+    outcomes
 }
 
 /// Looks at a damaged store, and repairs it.
@@ -201,7 +217,9 @@ fn child() {
     let (folder, known) = (PathBuf::from(folder), read_state(&fs::read_to_string(known).unwrap()));
     let write = writer();
     let line = |what: &str, said: String| write(&format!("{MARK}{what} {}\n", said.replace('\n', " ")));
-    line("look", look(&folder, &known));
+    if std::env::var(THINGS).is_ok_and(|things| things.contains("look")) {
+        line("look", look(&folder, &known));
+    }
     line("repair", mend(&folder, &known));
 }
 
@@ -238,9 +256,8 @@ fn look(folder: &Path, known: &State) -> String {
 fn refused(folder: &Path, when: &str, error: &StoreError) -> String {
     let text = error.to_string();
     let clear = match error {
-        StoreError::Damaged { .. } | StoreError::NotAStore { .. } => {
-            text.contains(&*folder.to_string_lossy())
-        }
+        StoreError::Damaged { .. } => text.contains(&format!("check-db --db {}`", folder.display())),
+        StoreError::NotAStore { .. } => text.contains(&*folder.to_string_lossy()),
         _ => false,
     };
     if clear {
@@ -320,7 +337,8 @@ fn report(done: &[(PathBuf, Damage, Outcome)], seed: u64) {
     let mut table: BTreeMap<(String, &str, &str), u32> = BTreeMap::new();
     let mut wrong = Vec::new();
     for (file, damage, outcome) in done {
-        for (what, said) in [("open and check", &outcome.looked), ("repair", &outcome.repaired)] {
+        let Outcome { looked, repaired, repaired_first } = outcome;
+        for (what, said) in [("open, check", looked), ("then repair", repaired), ("repair", repaired_first)] {
             let kind = said.split_once([':', ',']).map_or(said.as_str(), |(kind, _)| kind);
             *table.entry((what.to_owned(), damage.name(), kind)).or_default() += 1;
             if said.starts_with("WRONG") {
@@ -334,7 +352,8 @@ fn report(done: &[(PathBuf, Damage, Outcome)], seed: u64) {
         .for_each(|((what, damage, kind), count)| println!("{count:5}  {what:15} {damage:12} {kind}"));
     if let Some(path) = std::env::var_os("LEITONG_DAMAGE_LOG") {
         let line = |(file, damage, outcome): &(PathBuf, Damage, Outcome)| {
-            format!("{} {damage:?}\n    {}\n    {}\n", file.display(), outcome.looked, outcome.repaired)
+            let Outcome { looked, repaired, repaired_first } = outcome;
+            format!("{} {damage:?}\n    {looked}\n    {repaired}\n    {repaired_first}\n", file.display())
         };
         fs::write(path, done.iter().map(line).collect::<String>()).unwrap();
     }

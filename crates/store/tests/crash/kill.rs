@@ -23,6 +23,20 @@ fn in_the_memory() {
     Series::new(in_memory(), seed().wrapping_add(1)).run(amount(200, 13));
 }
 
+/// A new store each time, killed while it is made.
+#[test]
+fn while_it_is_made() {
+    let seed = seed().wrapping_add(2);
+    let mut random = Random::new(seed);
+    for round in 0..amount(200, 20) {
+        let mut series = Series::new(in_memory(), random.next());
+        let plan = Plan { seed: random.next(), now: 1, calls: u64::MAX, heavy: false, tidy: false };
+        // Mostly before the first answer.
+        let end = End::Started(Duration::from_micros(random.below(40_000)));
+        series.go(plan, end, &format!("LEITONG_SEED={seed}, store {round}"));
+    }
+}
+
 /// Rounds on one folder.
 struct Series {
     place: TempDir,
@@ -52,6 +66,11 @@ impl Series {
 
     fn round(&mut self, round: u32) {
         let (plan, end) = self.plan(round);
+        self.go(plan, end, &format!("LEITONG_SEED={}, round {round}", self.seed));
+    }
+
+    /// Runs a process, ends it, and checks what it left.
+    fn go(&mut self, plan: Plan, end: End, name: &str) {
         let output = process::run(&self.folder(), plan, end);
         let (events, mut wrong) = calls::parse(output.lines.iter().map(String::as_str));
         let answered = events.iter().filter(|event| event.answers.is_some()).count();
@@ -59,12 +78,12 @@ impl Series {
         self.calls[1] += events.len() - answered;
         wrong.extend(ended_as_planned(&output, end));
         wrong.extend(self.check_backups(&events, plan.now));
-        wrong.extend(self.check(&events, plan.now, round));
-        let (seed, count) = (self.seed, wrong.len());
+        wrong.extend(self.check(&events, plan.now));
+        let count = wrong.len();
         wrong.truncate(8);
         assert!(
             wrong.is_empty(),
-            "LEITONG_SEED={seed}, round {round}, {plan:?}, {end:?}: {count} violations in {:?}, the first: {wrong:#?}\n\
+            "{name}, {plan:?}, {end:?}: {count} violations in {:?}, the first: {wrong:#?}\n\
              the last lines: {:#?}",
             self.kept(),
             output.tail()
@@ -96,9 +115,9 @@ impl Series {
 
     /// What is there after a round, and whether it can be explained. Every other time it is looked at in a copy, so that the
     /// next round starts with what the kill left.
-    fn check(&mut self, events: &[Event], now: i64, round: u32) -> Vec<String> {
+    fn check(&mut self, events: &[Event], now: i64) -> Vec<String> {
         let copy = self.place.path().join("copy");
-        let folder = if round.is_multiple_of(2) { self.folder() } else { copy.clone() };
+        let folder = if now % 2 == 0 { self.folder() } else { copy.clone() };
         if folder == copy && self.folder().exists() {
             copy_folder(&self.folder(), &copy);
         }

@@ -13,12 +13,14 @@
 mod bites;
 mod calls;
 mod damage;
+mod disk;
 mod documents;
 mod kill;
 mod load;
 mod observe;
 mod oracle;
 mod process;
+mod refuse;
 
 use leitong_store::Clock;
 use leitong_store::embedded::{Embedded, Options};

@@ -71,8 +71,7 @@ impl Output {
 
 /// Starts a process for a plan, kills it, and reads what it wrote.
 pub(crate) fn run(folder: &Path, plan: Plan, end: End) -> Output {
-    let mut process =
-        Process::start("process::child", &[(FOLDER, folder.as_os_str()), (PLAN, plan.to_string().as_ref())]);
+    let mut process = start(folder, plan);
     match end {
         End::Started(delay) => _ = process.read(delay, None),
         End::After(what, delay) => {
@@ -83,6 +82,11 @@ pub(crate) fn run(folder: &Path, plan: Plan, end: End) -> Output {
         End::Closed => process.read_all(PATIENCE),
     }
     process.end()
+}
+
+/// Starts a process for a plan.
+pub(crate) fn start(folder: &Path, plan: Plan) -> Process {
+    Process::start("process::child", &[(FOLDER, folder.as_os_str()), (PLAN, plan.to_string().as_ref())])
 }
 
 /// A process of this binary that does one test.
@@ -113,6 +117,11 @@ impl Process {
             .unwrap();
         let lines = read_lines(&mut child);
         Self { child, lines, output: Output { lines: Vec::new(), ended: false } }
+    }
+
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Reads for so long, or until a line that starts so, or until the process ends.

@@ -40,6 +40,9 @@ struct Arguments {
 fn main() -> Result<()> {
     let arguments = arguments()?;
     let writer = Texts::load()?;
+    // Made before, so that only checking is measured; every tenth is stored.
+    let question = |i: u64| writer.text(if i.is_multiple_of(10) { i } else { (1 << 40) + i });
+    let questions: Vec<String> = (0..20_000).map(question).collect();
     // Tables and dictionaries are not the store's.
     let detector = Detector::new(Arc::new(leitong_store::Memory::default()));
     let warm = detector.create("default", &CollectionSettings::default())?;
@@ -61,8 +64,9 @@ fn main() -> Result<()> {
         for &batch in &arguments.batches {
             add_unless(&store, &collection, &writer, &arguments, batch, &next);
         }
+        println!("{}", memory().since(&before, collection.count()?.documents));
         for (threads, batch) in [(1, 1), (2, 1), (arguments.threads, 1), (2, 64)] {
-            check(&collection, &writer, &arguments, threads, batch);
+            check(&collection, &questions, &arguments, threads, batch);
         }
         println!("4 KiB + fdatasync: {:.3} ms at the median", synchronising(&arguments.folder)?);
     }
@@ -250,14 +254,11 @@ fn add_unless(
     );
 }
 
-fn check(collection: &Collection, writer: &Texts, arguments: &Arguments, threads: usize, batch: usize) {
+fn check(collection: &Collection, questions: &[String], arguments: &Arguments, threads: usize, batch: usize) {
     let (next, duplicates) = (AtomicU64::new(1 << 40), AtomicU64::new(0));
-    // Made before, so that only checking is measured; every tenth is stored.
-    let texts: Vec<String> =
-        (0..20_000).map(|i| writer.text(if i % 10 == 0 { i } else { (1 << 40) + i })).collect();
     let (rate, times) = load(threads, arguments.seconds, &|| {
         let first = next.fetch_add(batch as u64, Relaxed);
-        let text = |i: u64| Question::new(texts[((first + i) % texts.len() as u64) as usize].clone());
+        let text = |i: u64| Question::new(questions[((first + i) % questions.len() as u64) as usize].clone());
         let checked = collection.check((0..batch as u64).map(text).collect(), &CheckOptions::default());
         let found = checked.iter().flatten().flatten().filter(|checked| checked.duplicate()).count();
         duplicates.fetch_add(found as u64, Relaxed);

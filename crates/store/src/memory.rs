@@ -206,9 +206,12 @@ impl Room {
 
     /// Adds what has been checked.
     fn add(&mut self, addition: Addition, now: i64) -> Result<Added, StoreError> {
-        let Addition { record, policy } = addition;
+        let Addition { record, policy, over } = addition;
         // One that has expired is still there if this very call has stored it.
         let own = self.ids.get(&record.id).copied().filter(|own| self.visible(*own, now).is_some());
+        if over.is_some() && over != own {
+            return Ok(Added::Changed { version: own });
+        }
         match policy {
             Policy::New => {
                 if let Some(version) = own {

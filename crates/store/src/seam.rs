@@ -99,6 +99,17 @@ pub struct Addition {
     pub record: Record,
     /// When.
     pub policy: Policy,
+    /// Only in the place of this version: nothing is stored unless the record of the same id still has it. For whoever
+    /// reads a record, changes it and writes it back.
+    pub over: Option<u64>,
+}
+
+impl Addition {
+    /// A record to be stored by a policy.
+    #[must_use]
+    pub fn new(record: Record, policy: Policy) -> Self {
+        Self { record, policy, over: None }
+    }
 }
 
 /// What became of an [`Addition`].
@@ -115,6 +126,11 @@ pub enum Added {
     Exists {
         /// Its version.
         version: u64,
+    },
+    /// The record of the same id is not the version it should be ([`Addition::over`]).
+    Changed {
+        /// What there is now.
+        version: Option<u64>,
     },
     /// There are candidates that have not been judged ([`Policy::Unless`]): never empty.
     Unjudged(Found),

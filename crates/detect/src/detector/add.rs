@@ -70,17 +70,15 @@ impl Collection {
             .iter()
             .map(|(place, ready)| (*place, ready.record.id.clone(), ready.simhash().cloned()))
             .collect();
-        let additions = good
-            .into_iter()
-            .map(|(_, ready)| Addition { record: ready.record, policy: policy.clone() })
-            .collect();
+        let additions =
+            good.into_iter().map(|(_, ready)| Addition::new(ready.record, policy.clone())).collect();
         let outcomes = self.store().add(self.name(), additions)?.into_iter();
         let added = known.into_iter().zip(outcomes).filter_map(|((place, id, simhash), added)| {
             let outcome = match added {
                 leitong_store::Added::Stored { version, replaced } => Outcome::Stored { version, replaced },
                 leitong_store::Added::Exists { version } => Outcome::Exists { version },
-                // Only the policy that names probes is answered so.
-                leitong_store::Added::Unjudged(_) => return None,
+                // Only an addition that names probes or a version is answered so.
+                leitong_store::Added::Unjudged(_) | leitong_store::Added::Changed { .. } => return None,
             };
             Some((place, Added { id, simhash, outcome }))
         });
@@ -145,6 +143,8 @@ impl Collection {
                     attempt.outcome = Some(Outcome::Exists { version });
                     None
                 }
+                // No version was named; once more costs nothing.
+                leitong_store::Added::Changed { .. } => None,
                 leitong_store::Added::Unjudged(found) => Some(found.candidates),
             });
         }
@@ -169,7 +169,7 @@ impl Attempt {
     fn addition(&self, within: u32) -> Addition {
         let record: Record = self.ready.record.clone();
         let (probes, judged) = (probes(&record.signals, within), self.judged.clone());
-        Addition { policy: Policy::Unless { probes, judged, limit: self.limit }, record }
+        Addition::new(record, Policy::Unless { probes, judged, limit: self.limit })
     }
 
     /// Either it is a duplicate of something, or it will be tried again.

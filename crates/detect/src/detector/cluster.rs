@@ -5,7 +5,8 @@
 //! near: that step is atomic, so two near documents never both become centres. Where the store refuses, it hands back the
 //! nearest centre, and the document is stored as its member. In the time between, the centre may go away: so members look
 //! whether it is still there after they are stored, and whoever removes a centre looks for members after it is gone
-//! (`release`). One of the two sees the other, whatever the order.
+//! (`release`). One of the two sees the other, whatever the order. Whoever stores a record again that is already there names
+//! the version it has seen, so that what others have stored meanwhile is never undone.
 
 use super::answer::{Assigned, Cluster, Member};
 use super::document::Document;
@@ -26,7 +27,12 @@ struct Placing {
     /// Centres that are gone or about to go.
     avoid: Vec<String>,
     limit: usize,
+    /// The version it takes the place of, where that is known: if somebody else has replaced it, that stays.
+    over: Option<u64>,
 }
+
+/// A record to be put into a cluster: its place in a batch, and the version it takes the place of.
+pub(super) type Unplaced = (usize, Record, Option<u64>);
 
 /// Records that are not in a cluster yet, and those that are.
 struct Round {
@@ -68,7 +74,8 @@ impl Collection {
             let first = run.first().map_or(String::new(), |(_, record)| record.id.clone());
             self.release(&self.centres_among(&[&first])?)?;
             let mut replaced = Vec::new();
-            for (place, assigned) in self.place(run, &[], &mut replaced)? {
+            let unplaced = run.into_iter().map(|(place, record)| (place, record, None)).collect();
+            for (place, assigned) in self.place(unplaced, &[], &mut replaced)? {
                 answers[place] = Ok(Some(assigned));
             }
             // Whoever joined one of them between the last look and its replacement.
@@ -81,15 +88,15 @@ impl Collection {
     /// that had been stored before go into `replaced`.
     pub(super) fn place(
         &self,
-        records: Vec<(usize, Record)>,
+        records: Vec<Unplaced>,
         leaving: &[(String, u64)],
         replaced: &mut Vec<String>,
     ) -> Result<Vec<(usize, Assigned)>, DetectError> {
         let judged: Vec<u64> = leaving.iter().map(|(_, version)| *version).collect();
         let avoid: Vec<String> = leaving.iter().map(|(id, _)| id.clone()).collect();
-        let start = |(place, record)| {
+        let start = |(place, record, over)| {
             let (judged, avoid) = (judged.clone(), avoid.clone());
-            Placing { record, place, judged, avoid, limit: 1 }
+            Placing { record, place, judged, avoid, limit: 1, over }
         };
         let mut round = Round { open: records.into_iter().map(start).collect(), done: Vec::new() };
         while !round.open.is_empty() {
@@ -117,6 +124,8 @@ impl Collection {
                         .done
                         .push((placing.place, Assigned { centre: id.clone(), id, version, distance: 0 }));
                 }
+                // Somebody else has replaced or removed it: that stays.
+                Added::Changed { .. } => {}
                 // Not an answer to this policy; once more costs nothing.
                 Added::Exists { .. } => round.open.push(placing),
                 Added::Unjudged(found) => {
@@ -140,7 +149,7 @@ impl Collection {
         set_cluster(&mut record, Some((id, 0)));
         let probes = self.cluster_probes(&record);
         let (judged, limit) = (placing.judged.clone(), placing.limit);
-        Addition { record, policy: Policy::Unless { probes, judged, limit } }
+        Addition { over: placing.over, ..Addition::new(record, Policy::Unless { probes, judged, limit }) }
     }
 
     /// What finds the clusters a record may join: centres near it, or equal texts where it has no SimHash.
@@ -177,13 +186,13 @@ impl Collection {
             });
             let Added::Stored { version, replaced: old } = added else { continue };
             replaced.extend(old.map(|_| one.placing.record.id.clone()));
-            if still {
-                let Joining { placing, centre, distance, .. } = one;
-                let id = placing.record.id;
-                round.done.push((placing.place, Assigned { id, version, centre, distance }));
-            } else {
-                // Others with the same letters may still name it.
+            let id = one.placing.record.id.clone();
+            let assigned = Assigned { id, version, centre: one.centre.clone(), distance: one.distance };
+            round.done.push((one.placing.place, assigned));
+            if !still {
+                // It goes again, and what it is assigned to then counts. Others with the same letters may still name the centre.
                 one.placing.avoid.push(one.centre);
+                one.placing.over = Some(version);
                 round.open.push(one.placing);
             }
         }
@@ -276,7 +285,7 @@ impl Joining {
     fn addition(&self) -> Addition {
         let mut record = self.placing.record.clone();
         set_cluster(&mut record, Some((self.centre.clone(), self.distance)));
-        Addition { record, policy: Policy::Replace }
+        Addition { over: self.placing.over, ..Addition::new(record, Policy::Replace) }
     }
 }
 

@@ -67,7 +67,7 @@ pub enum DetectError {
     /// A filter that cannot be read.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// Something could not be read from where an import or a backup comes from.
+    /// Something could not be read from where an import comes from.
     #[error("reading failed after line {line}: {source}")]
     Read {
         /// The last line that was read whole.
@@ -75,29 +75,9 @@ pub enum DetectError {
         /// Why.
         source: std::io::Error,
     },
-    /// Something could not be written where an export or a backup goes to.
+    /// Something could not be written where an export goes to.
     #[error("writing failed: {0}; what was written so far is incomplete")]
     Write(#[source] std::io::Error),
-    /// Not a backup, or one of a later version.
-    #[error("this is no backup that can be restored: {0}")]
-    NotABackup(String),
-    /// The store that a backup is to be restored into has something in it.
-    #[error(
-        "a backup is restored into an empty store, and this one has the collection {0:?}: name a new folder, or remove what \
-         is there first"
-    )]
-    NotEmpty(String),
-    /// A backup whose end is missing or does not fit what came before it.
-    #[error(
-        "the backup is damaged ({what}); the target holds {restored} of its records and is incomplete: remove it, and restore \
-         from a whole backup"
-    )]
-    Incomplete {
-        /// What is wrong with it.
-        what: String,
-        /// How many records had been restored.
-        restored: u64,
-    },
 }
 
 /// What is wrong with one document of a batch; the rest goes on.

@@ -113,7 +113,7 @@ impl Collection {
         additions.sort_by_key(|(number, _)| *number);
         let ids: Vec<String> = additions.iter().map(|(_, record)| record.id.clone()).collect();
         let additions =
-            additions.into_iter().map(|(_, record)| Addition { record, policy: Policy::Replace }).collect();
+            additions.into_iter().map(|(_, record)| Addition::new(record, Policy::Replace)).collect();
         let added = self.store().add(self.name(), additions)?;
         let replaced = ids
             .into_iter()

@@ -11,11 +11,10 @@
 //! | `add` | storing, unless duplicate |
 //! | `similar`, `cursor`, [`filter`], [`time`] | lists of stored documents, page by page |
 //! | `cluster`, `release` | streaming Single-Pass |
-//! | [`exchange`], [`backup`] | lines of JSON out and in, a whole store out and in |
+//! | [`exchange`] | lines of JSON out and in |
 
 mod add;
 mod answer;
-pub mod backup;
 mod cluster;
 mod collection;
 mod cursor;

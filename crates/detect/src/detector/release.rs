@@ -70,9 +70,12 @@ impl Collection {
             after = page.last().map(|last| last.rank).or(after);
             let ids = page.iter().map(|candidate| candidate.record.id.as_str()).filter(|id| *id != centre);
             let members = self.store().get(self.name(), &ids.collect::<Vec<_>>(), Want::Text)?;
-            let members = members.into_iter().flatten().map(|stored| stored.record);
-            let own = members.filter(|record| belongs(record, centre) && goes(record));
-            self.place(own.enumerate().collect(), leaving, &mut Vec::new())?;
+            let own = members
+                .into_iter()
+                .flatten()
+                .filter(|stored| belongs(&stored.record, centre) && goes(&stored.record));
+            let own = own.map(|stored| (0, stored.record, Some(stored.version)));
+            self.place(own.collect(), leaving, &mut Vec::new())?;
             if !more {
                 return Ok(());
             }

@@ -26,13 +26,14 @@ pub(super) struct Prepared {
     /// Each once.
     keys: Vec<Key>,
     policy: Policy,
+    over: Option<u64>,
     record: Vec<u8>,
     text: Option<Vec<u8>>,
 }
 
 impl Prepared {
     pub(super) fn new(addition: Addition) -> Self {
-        let Addition { record, policy } = addition;
+        let Addition { record, policy, over } = addition;
         Self {
             record: codec::record(&record),
             text: record.text.as_deref().map(codec::text),
@@ -41,6 +42,7 @@ impl Prepared {
             expires: record.expires,
             near: record.signals.near,
             policy,
+            over,
         }
     }
 
@@ -120,6 +122,9 @@ impl Group<'_> {
             None => None,
         };
         let live = old.as_ref().filter(|(_, record)| !has_expired(record, now)).map(|(version, _)| *version);
+        if addition.over.is_some() && addition.over != live {
+            return Ok(Added::Changed { version: live });
+        }
         match &addition.policy {
             Policy::Replace => {}
             Policy::New => {

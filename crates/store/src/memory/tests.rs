@@ -22,7 +22,7 @@ fn record(id: &str, print: u64, expires: Option<i64>) -> Record {
 }
 
 fn add(memory: &Memory, record: Record) -> Added {
-    memory.add("c", vec![Addition { record, policy: Policy::Replace }]).unwrap().remove(0)
+    memory.add("c", vec![Addition::new(record, Policy::Replace)]).unwrap().remove(0)
 }
 
 /// Records, ids, keys and expiries, and the fingerprints in each index.

@@ -38,7 +38,7 @@ fn assert_says(wrong: &[String], what: &str) {
 }
 
 fn put(store: &Embedded, record: Record) {
-    store.add(NAME, vec![Addition { record, policy: Policy::Replace }]).unwrap();
+    store.add(NAME, vec![Addition::new(record, Policy::Replace)]).unwrap();
 }
 
 #[test]

@@ -110,13 +110,14 @@ fn addition(how: How, doc: &Doc, judged: &[u64]) -> Addition {
             Policy::Unless { probes: vec![probe], judged: judged.to_vec(), limit: 2 }
         }
     };
-    Addition { record: doc.record(), policy }
+    Addition::new(doc.record(), policy)
 }
 
 fn answer(added: Added, minds: &mut Vec<(u64, u32)>) -> Answer {
     match added {
         Added::Stored { version, replaced } => Answer::Stored { version, replaced },
         Added::Exists { version } => Answer::Exists(version),
+        Added::Changed { .. } => unreachable!("no addition names a version it must replace"),
         Added::Unjudged(found) => {
             minds.extend(found.candidates.iter().map(|other| (other.rank.version, other.rank.distance)));
             Answer::Unjudged

@@ -40,7 +40,7 @@ pub(crate) fn racy(store: &dyn Store, threads: u32) -> Broken<'_> {
 }
 
 fn always(Addition { record, .. }: Addition) -> Addition {
-    Addition { record, policy: Policy::Replace }
+    Addition::new(record, Policy::Replace)
 }
 
 impl Store for Broken<'_> {

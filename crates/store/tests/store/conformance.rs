@@ -64,7 +64,8 @@ fn steps_lead_everywhere() {
 }
 
 /// Where steps must lead.
-const PLACES: [&str; 19] = [
+const PLACES: [&str; 20] = [
+    "changed",
     "no collection",
     "another collection",
     "destroyed",
@@ -233,14 +234,28 @@ impl Run {
         Ok(())
     }
 
+    /// Now and then a document only takes the place of a version: the present one of its id, or one that is not there.
+    fn over(&self, name: usize, doc: &Doc) -> Option<(u64, u64)> {
+        let present = |store: &dyn Store| {
+            let stored = store.get(NAMES[name], &[IDS[doc.id]], Want::Record).ok()?.pop()??;
+            Some(stored.version)
+        };
+        match doc.body % 8 {
+            0 => Some((present(self.subject.store())?, present(&self.model)?)),
+            1 => Some((u64::MAX, u64::MAX)),
+            _ => None,
+        }
+    }
+
     fn add(&mut self, name: usize, docs: &[(Doc, Rule)]) -> Outcome {
         let spaces = self.spaces(name);
         let (mut to_store, mut to_model) = (Vec::new(), Vec::new());
         for (doc, rule) in docs {
             let record = doc.record(&spaces, self.time.now());
             let (own, model) = self.policies(name, &record, rule, &spaces);
-            to_store.push(Addition { record: record.clone(), policy: own });
-            to_model.push(Addition { record, policy: model });
+            let over = self.over(name, doc);
+            to_store.push(Addition { over: over.map(|over| over.0), ..Addition::new(record.clone(), own) });
+            to_model.push(Addition { over: over.map(|over| over.1), ..Addition::new(record, model) });
         }
         let ids: BTreeSet<usize> = docs.iter().map(|(doc, _)| doc.id).collect();
         self.note("the same id twice in a call", ids.len() < docs.len());
@@ -265,6 +280,7 @@ impl Run {
         self.note("stored beside judged ones", stored && judged);
         self.note("replaced", matches!(added, Added::Stored { replaced: Some(_), .. }));
         self.note("exists", matches!(added, Added::Exists { .. }));
+        self.note("changed", matches!(added, Added::Changed { .. }));
         if let Added::Unjudged(found) = added {
             self.note("unjudged", true);
             self.note("unjudged, and more", found.more);
@@ -389,6 +405,7 @@ impl Run {
                 replaced: self.translate_some(name, replaced)?,
             },
             Added::Exists { version } => Added::Exists { version: self.translate(name, version)? },
+            Added::Changed { version } => Added::Changed { version: self.translate_some(name, version)? },
             Added::Unjudged(found) => Added::Unjudged(self.translate_found(name, found)?),
         })
     }

@@ -72,7 +72,7 @@ pub(crate) fn other_collection(store: &dyn Store) {
 pub(crate) fn misfits(store: &dyn Store) {
     store.create(&collection()).unwrap();
     let fits = Fingerprint::from(5);
-    let add = |record: Record, policy| store.add(NAME, vec![Addition { record, policy }]);
+    let add = |record: Record, policy| store.add(NAME, vec![Addition::new(record, policy)]);
     let unless = |probe| Policy::Unless { probes: vec![probe], judged: Vec::new(), limit: 1 };
     let find = |probe| {
         let good = Query { probes: vec![near(Space::DOCUMENTS, 64, 3)], limit: 1, ..Query::default() };

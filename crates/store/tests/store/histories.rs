@@ -80,7 +80,7 @@ impl<'a> Recorder<'a> {
             }
             None => Policy::Replace,
         };
-        let addition = Addition { record: record(doc), policy };
+        let addition = Addition::new(record(doc), policy);
         self.record(|store| {
             let added =
                 store.add(self.name, vec![addition]).expect("an addition").pop().expect("an answer for it");
@@ -94,7 +94,7 @@ impl<'a> Recorder<'a> {
                     let judged = judged.unwrap_or_default();
                     (Call::Unjudged { doc, judged, sights: sights.clone() }, Err(sights))
                 }
-                Added::Exists { .. } => panic!("`Exists` answers only `Policy::New`: {added:?}"),
+                Added::Exists { .. } | Added::Changed { .. } => panic!("no answer to this policy: {added:?}"),
             }
         })
     }

@@ -120,7 +120,7 @@ pub(crate) fn kept_apart(store: &dyn Store) {
     open(store);
     let ids = ids();
     let records: Vec<Record> = ids.iter().enumerate().map(|(number, id)| record(id, number)).collect();
-    let addition = |record: &Record| Addition { record: record.clone(), policy: Policy::New };
+    let addition = |record: &Record| Addition::new(record.clone(), Policy::New);
     for (number, added) in store.add(NAME, records.iter().map(addition).collect()).unwrap().iter().enumerate()
     {
         assert!(
@@ -172,7 +172,7 @@ fn each_excludes_itself(store: &dyn Store, ids: &[String]) {
 pub(crate) fn refused(store: &dyn Store) {
     open(store);
     let long = "x".repeat(MOST_ID + 1);
-    let add = |id: &str| store.add(NAME, vec![Addition { record: record(id, 0), policy: Policy::Replace }]);
+    let add = |id: &str| store.add(NAME, vec![Addition::new(record(id, 0), Policy::Replace)]);
     match add("") {
         Err(error @ StoreError::EmptyId) => assert!(error.to_string().contains("empty"), "unclear: {error}"),
         other => panic!("an empty id: {other:?}"),

@@ -9,6 +9,7 @@ mod checker;
 mod conformance;
 mod embedded;
 mod errors;
+mod format;
 mod histories;
 mod ids;
 mod memory;

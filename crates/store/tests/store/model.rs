@@ -117,9 +117,12 @@ impl Room {
         Found { candidates: all, more }
     }
 
-    fn add(&mut self, Addition { record, policy }: Addition, now: i64) -> Result<Added, StoreError> {
+    fn add(&mut self, Addition { record, policy, over }: Addition, now: i64) -> Result<Added, StoreError> {
         validate_id(&record.id)?;
         let own = self.records.get(&record.id).map(|stored| stored.version);
+        if over.is_some_and(|over| own != Some(over)) {
+            return Ok(Added::Changed { version: own });
+        }
         match (policy, own) {
             (Policy::New, Some(version)) => return Ok(Added::Exists { version }),
             (Policy::Unless { probes, judged, limit }, _) => {

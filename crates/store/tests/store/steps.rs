@@ -85,7 +85,7 @@ pub(crate) struct Doc {
     /// For how many seconds it lives.
     life: Option<i64>,
     /// Everything else.
-    body: u8,
+    pub(crate) body: u8,
 }
 
 #[derive(Clone, Debug)]

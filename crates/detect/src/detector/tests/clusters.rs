@@ -305,3 +305,38 @@ fn mending_after_a_centre_has_expired() {
     let centres: Vec<_> = news.clusters(None, 9).unwrap().into_iter().map(|cluster| cluster.centre).collect();
     assert_eq!(centres, ["1", "好1"]);
 }
+
+/// Assigning the members of a centre anew reads and writes documents of others: what they write meanwhile stays.
+#[test]
+fn assigning_anew_undoes_nobodys_write() {
+    let news = collection();
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let centres = scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                news.assign(vec![numbered("a", 0)]).unwrap();
+                news.remove(&["a"]).unwrap();
+            }
+        });
+        let owners: Vec<_> = (0..3_u64)
+            .map(|owner| {
+                let news = &news;
+                scope.spawn(move || {
+                    let id = format!("owner {owner}");
+                    for round in 0..400 {
+                        let title = Some(round.to_string());
+                        news.assign(vec![Document { title: title.clone(), ..numbered(&id, 1 << owner) }])
+                            .unwrap();
+                        let stored =
+                            news.get(&[&id], leitong_store::Want::Record).unwrap().pop().unwrap().unwrap();
+                        assert_eq!(stored.unwrap().record.title, title, "of {id}");
+                    }
+                })
+            })
+            .collect();
+        let outcomes: Vec<_> = owners.into_iter().map(|owner| owner.join()).collect();
+        over.store(true, Ordering::Relaxed);
+        centres.join().unwrap();
+        assert!(outcomes.iter().all(Result::is_ok), "an acknowledged write was undone");
+    });
+}

@@ -94,7 +94,7 @@ fn the_first_of_a_batch_wins_even_if_it_has_to_be_judged() {
     // Two bits from `first`, five from `later`; `later` is three from `first`.
     let signals = crate::detector::signals::signals_of(Some(Fingerprint::from(simhash ^ 0b11)), None);
     let record = Record { id: "old".into(), signals, text: Some(marked.clone()), ..Record::default() };
-    news.detector().store().add("news", vec![Addition { record, policy: Policy::Replace }]).unwrap();
+    news.detector().store().add("news", vec![Addition::new(record, Policy::Replace)]).unwrap();
     let batch = vec![Document::new("first", marked), numbered("later", simhash ^ 0b111_0000)];
     let added = news.add(batch, When::UnlessDuplicate, Evidence::None).unwrap();
     assert!(added[0].as_ref().unwrap().outcome.is_stored());

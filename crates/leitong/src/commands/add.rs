@@ -10,6 +10,7 @@ use anstyle::AnsiColor;
 use leitong_detect::detector::{
     Added, Assigned, Collection, Document, DocumentError, Evidence, Match, Outcome, When,
 };
+use leitong_fingerprint::Fingerprint;
 use leitong_store::Clock;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -151,20 +152,23 @@ impl Done {
                 object["version"] = (*version).into();
                 object
             }
-            Self::Added(Added { id, outcome, .. }) => match outcome {
-                Outcome::Stored { version, replaced } => {
-                    let mut object = answer(id, true, &[]);
-                    object["replaced"] = replaced.is_some().into();
-                    object["version"] = (*version).into();
-                    object
+            Self::Added(Added { id, simhash, outcome }) => {
+                let mut object = match outcome {
+                    Outcome::Stored { .. } => answer(id, true, &[]),
+                    Outcome::Exists { .. } => answer(id, false, &[]),
+                    Outcome::Duplicate { matches } => answer(id, false, matches),
+                };
+                object["fingerprint"] = simhash.as_ref().map(Fingerprint::to_string).into();
+                match outcome {
+                    Outcome::Stored { version, replaced } => {
+                        object["replaced"] = replaced.is_some().into();
+                        object["version"] = (*version).into();
+                    }
+                    Outcome::Exists { .. } => object["exists"] = true.into(),
+                    Outcome::Duplicate { .. } => {}
                 }
-                Outcome::Exists { .. } => {
-                    let mut object = answer(id, false, &[]);
-                    object["exists"] = true.into();
-                    object
-                }
-                Outcome::Duplicate { matches } => answer(id, false, matches),
-            },
+                object
+            }
         }
     }
 

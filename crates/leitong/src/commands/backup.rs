@@ -1,5 +1,6 @@
 //! `leitong backup` and `leitong restore`: a database as it is at one moment, in another folder.
 
+use super::check_db::is_damage;
 use super::db::{self, DbArgs};
 use crate::output::{self, Exit, Failure, Progress};
 use leitong_store::StoreError;
@@ -77,11 +78,9 @@ pub(crate) fn restore(args: &RestoreArgs) -> Result<Exit, Failure> {
 
 /// Damage of the backup, with what that means here.
 fn refused(error: StoreError) -> Failure {
-    match error {
-        StoreError::Damaged { .. } | StoreError::Index(_) => {
-            Failure::Input(format!("{error}; nothing was restored, take another backup"))
-        }
-        other => other.into(),
+    match is_damage(&error) {
+        true => Failure::Input(format!("{error}; nothing was restored, take another backup")),
+        false => error.into(),
     }
 }
 

@@ -6,7 +6,7 @@ use anstyle::AnsiColor;
 use leitong_store::StoreError;
 use leitong_store::embedded::{self, Embedded, Findings};
 use serde_json::json;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// Flags.
@@ -66,13 +66,30 @@ fn repair(folder: &Path, progress: &Progress) -> Result<Report, Failure> {
 
 /// Damage that keeps the check from going on is a finding too; a folder that is in use, or is none, is not.
 fn found(report: Result<Report, StoreError>) -> Result<Report, Failure> {
-    match report {
-        Err(error @ (StoreError::Damaged { .. } | StoreError::Index(_))) => {
-            let problems = vec![error.to_string()];
-            let findings = Findings { problem_count: 1, problems, ..Findings::default() };
-            Ok(Report { findings, ..Report::default() })
-        }
-        other => Ok(other?),
+    let problem = match report {
+        // Without the hint that this command says more.
+        Err(StoreError::Damaged { path, what }) => format!("{}: {what}", path.display()),
+        Err(error) if is_damage(&error) => error.to_string(),
+        other => return Ok(other?),
+    };
+    let findings = Findings { problem_count: 1, problems: vec![problem], ..Findings::default() };
+    Ok(Report { findings, ..Report::default() })
+}
+
+/// Whether an error says that files of the database are not as they were written.
+pub(super) fn is_damage(error: &StoreError) -> bool {
+    match error {
+        StoreError::Damaged { .. } | StoreError::Index(_) => true,
+        // A file that is missing or cut short, in a folder that is there.
+        StoreError::Io { source, .. } => matches!(
+            source.kind(),
+            ErrorKind::NotFound
+                | ErrorKind::AlreadyExists
+                | ErrorKind::UnexpectedEof
+                | ErrorKind::InvalidData
+                | ErrorKind::InvalidInput
+        ),
+        _ => false,
     }
 }
 
@@ -98,12 +115,15 @@ fn write(out: &mut impl Write, args: &Args, report: &Report) -> Result<(), Failu
     if untold > 0 {
         writeln!(out, "{}\tand {untold} more", coloured("problem", AnsiColor::Red))?;
     }
-    let word = match (*problem_count, args.repair) {
-        (0, _) => coloured("fine", AnsiColor::Green),
-        (_, false) => coloured("damaged", AnsiColor::Red),
-        (_, true) => coloured("still damaged", AnsiColor::Red),
+    let (word, remedy) = match (*problem_count, args.repair) {
+        (0, _) => (coloured("fine", AnsiColor::Green), ""),
+        (_, false) => (coloured("damaged", AnsiColor::Red), "; restore a backup, or mend it with --repair"),
+        (_, true) => (coloured("still damaged", AnsiColor::Red), "; restore a backup"),
     };
     let db = output::in_line(db);
-    writeln!(out, "{word}\t{db}: {records} records and {texts} texts read, {problem_count} problems")?;
+    writeln!(
+        out,
+        "{word}\t{db}: {records} records and {texts} texts read, {problem_count} problems{remedy}"
+    )?;
     Ok(())
 }

@@ -73,15 +73,17 @@ impl Numbers {
 
     /// Replaces the ids of those that have none of their own.
     pub(crate) fn give(&self, collection: &Collection, items: &mut [Item]) -> Result<(), Failure> {
-        let good = items.iter().filter_map(|item| item.as_ref().ok());
-        let mut taken: BTreeSet<String> =
-            good.filter(|document| !document.anonymous).map(|document| document.id.clone()).collect();
-        for document in items.iter_mut().filter_map(|item| item.as_mut().ok()).filter(|one| one.anonymous) {
-            document.id = self.base.saturating_add(document.place.line.unwrap_or(1)).to_string();
+        let good = || items.iter().filter_map(|item| item.as_ref().ok());
+        if !good().any(|document| document.anonymous) {
+            return Ok(());
         }
-        // Mostly free at the first try: a number is only taken where someone uses numbers as ids, or lines were refused.
+        let mut taken: BTreeSet<String> =
+            good().filter(|document| !document.anonymous).map(|document| document.id.clone()).collect();
         let mut open: Vec<&mut input::Document> =
             items.iter_mut().filter_map(|item| item.as_mut().ok()).filter(|one| one.anonymous).collect();
+        let number = |document: &input::Document| self.base.saturating_add(document.place.line.unwrap_or(1));
+        open.iter_mut().for_each(|document| document.id = number(document).to_string());
+        // Mostly free at the first try: a number is only taken where someone uses numbers as ids, or lines were refused.
         let mut attempt = 1;
         while !open.is_empty() {
             let ids: Vec<&str> = open.iter().map(|document| document.id.as_str()).collect();
@@ -94,10 +96,7 @@ impl Numbers {
             let mut free = free.into_iter();
             open.retain(|_| !free.next().unwrap_or(true));
             attempt += 1;
-            for document in &mut open {
-                let number = self.base.saturating_add(document.place.line.unwrap_or(1));
-                document.id = format!("{number}-{attempt}");
-            }
+            open.iter_mut().for_each(|document| document.id = format!("{}-{attempt}", number(document)));
         }
         Ok(())
     }

@@ -114,6 +114,17 @@ fn lines_without_ids_never_replace_each_other() {
 }
 
 #[test]
+fn too_little_evidence_is_found_by_being_equal() {
+    let room = Room::new();
+    let run = room.run(&["add", "--unless-duplicate", "--json"], "好\n短\n好！\n");
+    let lines = run.json();
+    assert!(lines[0]["fingerprint"].is_null() && lines[0]["stored"] == true, "{}", run.out);
+    assert_eq!((matched(&lines[1]).len(), matched(&lines[2])), (0, vec!["1"]), "{}", run.out);
+    let found = &lines[2]["matches"][0];
+    assert_eq!((found["verdict"].as_str(), found["distance"].is_null()), (Some("exact"), true));
+}
+
+#[test]
 fn every_kind_of_input() {
     let room = Room::new();
     std::fs::create_dir(room.path().join("folder")).unwrap();

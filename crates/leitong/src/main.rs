@@ -19,7 +19,7 @@ use std::process::ExitCode;
     leitong compare a.txt b.docx              what do two documents share?\n  \
     leitong fingerprint *.html --json         a fingerprint for each article\n  \
     echo 如有雷同 | leitong fingerprint -     a fingerprint for each line\n  \
-    leitong add news.jsonl --db news          store documents, made findable by what is near them\n  \
+    leitong add news.jsonl --db news          store documents, so that what is near them is found\n  \
     leitong check draft.docx --db news        has this been published before?\n  \
     leitong recipes                           the built-in ways to make one\n\n\
     Exit codes: 0 fine, 1 duplicates found (with --fail-on-duplicate), 2 usage, 3 bad input or a database that cannot be used.")]

@@ -41,7 +41,7 @@ pub(crate) struct RestoreArgs {
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let folder = args.db.existing_folder()?;
     must_be_new(&args.target, "a backup")?;
-    let progress = Progress::new("backup");
+    let progress = Progress::waiting("copying");
     let documents = embedded::backup(&folder, &args.target, "leitong backup")?;
     drop(progress);
     say(args.json, "backup", &folder, &args.target, documents)

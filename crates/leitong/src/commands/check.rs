@@ -19,7 +19,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  \
     leitong check draft.docx --db news --evidence\n  \
     leitong check today.jsonl --db news --json --where 'published>=2024-05-01' --where source=新华社\n  \
-    leitong check article.html --db news --fail-on-duplicate || echo published before\n  \
+    leitong check article.html --db news --fail-on-duplicate && ./publish article.html\n  \
     leitong fingerprint a.txt --ids | leitong check --fingerprint --db news\n\n\
     A document is never its own duplicate: what is stored under its id does not count. A filter is a field, one of = != < \
     <= > >= ~ (contains) and a value, or a field alone, which must be there.\n\n\

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let before = bytes_below(&folder);
     let mut mended = 0;
     db::with(&args.db, "compact", false, |database| {
-        let _progress = Progress::new("compacting");
+        let _progress = Progress::waiting("compacting");
         for collection in database.detector.collections()? {
             // One that this version cannot open can still be compacted.
             if collection.settings.is_some() {

@@ -65,6 +65,10 @@ impl DbArgs {
             Some((scheme, _)) => {
                 fail(format!("{scheme}: there is no such store: use a folder (--db ./news), or memory:"))
             }
+            None if Path::new(&self.db).is_file() => fail(format!(
+                "{}: this is a file, and a database is a folder: name another with --db",
+                self.db
+            )),
             None => Ok(Location::Folder(PathBuf::from(&self.db))),
         }
     }
@@ -97,9 +101,8 @@ fn is_there(folder: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let path = folder.display();
-    let what = if folder.exists() { "this is no folder" } else { "there is no database here" };
     Err(Failure::Input(format!(
-        "{path}: {what}; check the path, or make a database with `leitong add FILES --db {path}`"
+        "{path}: there is no database here; check the path, or make one with `leitong add FILES --db {path}`"
     )))
 }
 

@@ -8,12 +8,20 @@ pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
     pub(crate) fn new(what: &'static str) -> Self {
+        Self::with(what, "{spinner} {human_pos} {msg} in {elapsed}, {per_sec}")
+    }
+
+    /// For work that cannot be counted.
+    pub(crate) fn waiting(what: &'static str) -> Self {
+        Self::with(what, "{spinner} {msg} for {elapsed}")
+    }
+
+    fn with(what: &'static str, template: &str) -> Self {
         if !super::watched() {
             return Self(ProgressBar::hidden());
         }
         let bar = ProgressBar::new_spinner().with_message(what);
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {human_pos} {msg} in {elapsed}, {per_sec}")
-        {
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(200));

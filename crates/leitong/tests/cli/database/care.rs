@@ -148,6 +148,7 @@ fn compact_changes_no_answer() {
 }
 
 /// Root may write anywhere, so another user tries.
+#[cfg(unix)]
 #[test]
 fn a_folder_that_cannot_be_written() {
     let room = filled(3);

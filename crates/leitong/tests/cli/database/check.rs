@@ -82,15 +82,19 @@ fn there_must_be_a_database() {
         assert!(run.code == 3 && run.err.contains("no database"), "{arguments:?}: {}", run.err);
     }
     assert_eq!(std::fs::read_dir(room.db()).unwrap().count(), 1);
+    room.write("a.txt", text(1));
     for (db, what) in [
         ("redis://localhost", "not built yet"),
         ("redis-cluster://a,b", "not built yet"),
         ("opensearch+https://host/index", "not built yet"),
         ("mysql://host", "no such store"),
+        ("a.txt", "this is a file"),
         ("", "empty"),
     ] {
-        let run = leitong_in(room.path(), &["check", "--db", db], text(1));
-        assert!(run.code == 3 && run.err.contains(what), "{db}: {}", run.err);
+        for command in ["check", "add", "stats"] {
+            let run = leitong_in(room.path(), &[command, "--db", db], text(1));
+            assert!(run.code == 3 && run.err.contains(what), "{command} {db}: {}", run.err);
+        }
     }
 }
 

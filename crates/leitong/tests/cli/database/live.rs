@@ -111,6 +111,29 @@ fn what_was_answered_is_there_after_a_kill() {
 }
 
 #[test]
+fn whatever_was_printed_before_a_kill_is_stored() {
+    let room = Room::new();
+    let documents: Vec<_> = (0..8_000).map(|n| super::document(&format!("d{n}"), n)).collect();
+    room.jsonl("many.jsonl", &documents);
+    let mut live = Live::start(&room, &["add", "many.jsonl", "--db", "db"]);
+    let mut printed: Vec<String> = live.lines.iter().take(1000).collect();
+    live.child.kill().unwrap();
+    live.child.wait().unwrap();
+    printed.extend(live.lines.iter());
+    // The last line may have been cut off.
+    printed.pop();
+    assert!(printed.len() < 8_000, "it was killed in the middle");
+    let ids: String =
+        printed.iter().map(|line| format!("{}\n", line.strip_prefix("stored\t").unwrap())).collect();
+    let run = room.run(&["get", "-", "--json"], ids);
+    assert_eq!((run.code, run.json().len()), (0, printed.len()), "{}", run.err);
+    // And the run can be repeated.
+    assert_eq!(room.good(&["add", "many.jsonl"]).lines().len(), 8_000);
+    assert_eq!(room.count(), 8_000);
+    room.good(&["check-db"]);
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let room = Room::new();
     let mut child = Command::new(env!("CARGO_BIN_EXE_leitong"))

@@ -7,9 +7,22 @@ use leitong_store::Want;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The size of an item.
+/// The size of an item: its text, and what its other fields hold.
 pub(crate) fn bytes(item: &Item) -> usize {
-    item.as_ref().map_or(0, |document| document.text.len())
+    item.as_ref().map_or(0, |document| document.text.len() + all_held(&document.rest))
+}
+
+fn all_held(fields: &Map<String, Value>) -> usize {
+    fields.iter().map(|(name, value)| name.len() + held(value)).sum()
+}
+
+fn held(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(held).sum(),
+        Value::Object(fields) => all_held(fields),
+        Value::Null | Value::Bool(_) | Value::Number(_) => size_of::<Value>(),
+    }
 }
 
 /// A document to store. `expires` holds for those that do not say it themselves.
@@ -110,6 +123,13 @@ mod tests {
     fn stored(fields: Value) -> Result<Document, String> {
         let Value::Object(rest) = fields else { panic!("an object") };
         document(input::Document { id: "1".into(), text: "t".into(), rest, ..Default::default() }, Some(7))
+    }
+
+    #[test]
+    fn everything_an_item_holds_counts() {
+        let Value::Object(rest) = json!({ "a": "12345", "b": { "c": ["123", "4"] } }) else { return };
+        let document = input::Document { text: "1234567890".into(), rest, ..Default::default() };
+        assert_eq!(bytes(&Ok(document)), 10 + 1 + 5 + 1 + 1 + 4);
     }
 
     #[test]

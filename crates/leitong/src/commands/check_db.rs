@@ -118,7 +118,10 @@ fn write(out: &mut impl Write, args: &Args, report: &Report) -> Result<(), Failu
     let (word, remedy) = match (*problem_count, args.repair) {
         (0, _) => (coloured("fine", AnsiColor::Green), ""),
         (_, false) => (coloured("damaged", AnsiColor::Red), "; restore a backup, or mend it with --repair"),
-        (_, true) => (coloured("still damaged", AnsiColor::Red), "; restore a backup"),
+        (_, true) => (
+            coloured("still damaged", AnsiColor::Red),
+            "; restore a backup, or save what can be read with `leitong restore --salvage`",
+        ),
     };
     let db = output::in_line(db);
     writeln!(

@@ -190,6 +190,10 @@ pub(super) fn translate(path: &Path, error: fjall::Error) -> StoreError {
             path: path.to_owned(),
             what: "the documents were written by another version: use that one, or restore a backup".into(),
         },
-        error => damaged(format!("the engine says {error:?}")),
+        fjall::Error::Storage(fjall::LsmError::ChecksumMismatch { .. }) => {
+            damaged("a block of the documents does not match its checksum".into())
+        }
+        fjall::Error::JournalRecovery(_) => damaged("a journal of the documents has changed".into()),
+        error => damaged(format!("the documents cannot be read ({error:?})")),
     }
 }

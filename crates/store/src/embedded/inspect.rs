@@ -89,7 +89,13 @@ impl Inspection<'_> {
         });
         let file = |version| read(&tree.join(format!("v{version}"))).ok().flatten();
         let Some((version, expected, bytes)) = named.and_then(|(v, sum)| Some((v, sum, file(v)?))) else {
-            return self.mend(format!("{name} is missing or changed"), || write_newest(tree));
+            let Some((version, bytes)) = newest(tree) else {
+                return Err(
+                    self.damaged(format!("no list of tables is left beside {name}: restore a backup"))
+                );
+            };
+            return self
+                .mend(format!("{name} is missing or changed"), || write_current(tree, version, &bytes));
         };
         match (xxh3_128(&bytes) ^ expected).count_ones() {
             0 => Ok(()),
@@ -102,13 +108,11 @@ impl Inspection<'_> {
     }
 }
 
-/// Names the newest version that is there.
-fn write_newest(tree: &Path) -> io::Result<()> {
+/// The newest version that is there, and its file.
+fn newest(tree: &Path) -> Option<(u64, Vec<u8>)> {
     let number = |path: &PathBuf| path.file_name()?.to_str()?.strip_prefix('v')?.parse::<u64>().ok();
-    let newest = entries(tree)?.iter().filter_map(number).max();
-    let missing = || io::Error::new(ErrorKind::NotFound, "no list of tables is left");
-    let version = newest.ok_or_else(missing)?;
-    write_current(tree, version, &fs::read(tree.join(format!("v{version}")))?)
+    let version = entries(tree).ok()?.iter().filter_map(number).max()?;
+    Some((version, fs::read(tree.join(format!("v{version}"))).ok()?))
 }
 
 fn write_current(tree: &Path, version: u64, bytes: &[u8]) -> io::Result<()> {

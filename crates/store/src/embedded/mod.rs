@@ -21,6 +21,7 @@ mod layout;
 mod opening;
 mod postings;
 mod pulse;
+mod salvage;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ mod writer;
 
 pub use activity::{CollectionStats, Stats, Work};
 pub use backup::backup;
+pub use salvage::{Salvaged, salvage};
 pub use verify::{Findings, repair};
 
 use crate::record::{Collection, Stored};

@@ -33,8 +33,8 @@ const FORMAT: u64 = 1;
 
 /// Opens a folder. To repair it, commits that are missing are accepted and all indexes made anew.
 pub(super) fn open(path: &Path, options: Options, repair: bool) -> Result<Embedded, StoreError> {
-    let lock = enter(path, &options)?;
     let mut notices = Vec::new();
+    let lock = enter(path, &options, repair, &mut notices)?;
     super::inspect::inspect(path, repair, &mut notices)?;
     let engine = Engine::open(path, options.cache)?;
     let mut moment = engine.moment();
@@ -77,7 +77,12 @@ pub(super) fn open(path: &Path, options: Options, repair: bool) -> Result<Embedd
 }
 
 /// Makes sure that the folder is a store, and that nobody else has it.
-fn enter(path: &Path, options: &Options) -> Result<File, StoreError> {
+pub(super) fn enter(
+    path: &Path,
+    options: &Options,
+    repair: bool,
+    notices: &mut Vec<String>,
+) -> Result<File, StoreError> {
     let io = |error| StoreError::io(path, error);
     let about = path.join(ABOUT);
     let exists = about.try_exists().map_err(io)?;
@@ -97,10 +102,12 @@ fn enter(path: &Path, options: &Options) -> Result<File, StoreError> {
         Ok(lock) => lock,
         Err(holder) => return Err(StoreError::InUse { path: path.to_owned(), holder }),
     };
-    if exists {
-        check_format(&about)?;
-    } else {
-        write_about(path)?;
+    match if exists { check_format(&about) } else { write_about(path) } {
+        Err(error @ StoreError::Damaged { .. }) if repair => {
+            notices.push(error.to_string());
+            write_about(path)?;
+        }
+        other => other?,
     }
     Ok(lock)
 }
@@ -123,8 +130,8 @@ pub(super) fn write_about(path: &Path) -> Result<(), StoreError> {
 }
 
 fn check_format(about: &Path) -> Result<(), StoreError> {
-    let text = fs::read_to_string(about).map_err(|error| StoreError::io(about, error))?;
-    let value: Option<serde_json::Value> = serde_json::from_str(&text).ok();
+    let text = fs::read(about).map_err(|error| StoreError::io(about, error))?;
+    let value: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
     match value.and_then(|value| value["format"].as_u64()) {
         Some(FORMAT) => Ok(()),
         Some(other) => Err(StoreError::NotAStore {
@@ -187,14 +194,8 @@ fn open_collections(
     notices: &mut Vec<String>,
 ) -> Result<Opened, StoreError> {
     let damaged = |what: &str| StoreError::Damaged { path: path.to_owned(), what: what.into() };
-    let mut all = Vec::new();
-    let prefix = layout::collections();
-    moment.scan(Tree::Keys, &prefix, &prefix, &mut |_, value| {
-        all.push(codec::parse_collection(value).ok_or_else(|| damaged("a collection cannot be read"))?);
-        Ok(true)
-    })?;
     let (mut collections, mut counters) = (BTreeMap::new(), HashMap::new());
-    for (number, about) in all {
+    for (number, about) in catalogue(path, moment)? {
         let bytes = moment.get(Tree::Keys, &layout::counters(number))?;
         let own = bytes.and_then(|bytes| Counters::parse(&bytes));
         let own = own.ok_or_else(|| damaged("the counters of a collection cannot be read"))?;
@@ -203,6 +204,19 @@ fn open_collections(
         counters.insert(number, own);
     }
     Ok((collections, counters))
+}
+
+/// All collections and their numbers.
+pub(super) fn catalogue(path: &Path, moment: &Moment) -> Result<Vec<(u32, Collection)>, StoreError> {
+    let damaged =
+        || StoreError::Damaged { path: path.to_owned(), what: "a collection cannot be read".into() };
+    let mut all = Vec::new();
+    let prefix = layout::collections();
+    moment.scan(Tree::Keys, &prefix, &prefix, &mut |_, value| {
+        all.push(codec::parse_collection(value).ok_or_else(damaged)?);
+        Ok(true)
+    })?;
+    Ok(all)
 }
 
 /// Removes indexes that belong to no collection: a crash while one was made or destroyed leaves them.

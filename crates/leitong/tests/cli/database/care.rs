@@ -2,7 +2,7 @@
 
 use super::exchange::{damage, files};
 use super::{Room, document, reprinted, text};
-use crate::leitong;
+use crate::{leitong, leitong_in};
 use serde_json::json;
 use std::process::Command;
 
@@ -182,4 +182,30 @@ fn a_folder_that_cannot_be_written() {
     let output = as_nobody(binary, &["add", "--db", &new, "/etc/hostname"]).unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(3) && err.contains("ermission"), "{err}");
+}
+
+/// A damaged block of records or texts cannot be mended, but costs only what stands in it.
+#[test]
+fn what_can_be_read_is_saved() {
+    let room = filled(400);
+    room.good(&["compact"]);
+    let tables = files(&room.db().join("documents/keyspaces"));
+    let tables = tables.iter().filter(|path| path.to_string_lossy().contains("tables"));
+    // The texts: the largest by far.
+    let largest = tables.max_by_key(|path| path.metadata().unwrap().len()).unwrap();
+    let mut bytes = std::fs::read(largest).unwrap();
+    let middle = bytes.len() / 3;
+    bytes[middle] ^= 1;
+    std::fs::write(largest, bytes).unwrap();
+    let run = room.run(&["check-db", "--repair"], "");
+    assert_eq!(run.code, 3);
+    assert!(run.out.contains("checksum") && run.out.contains("--salvage"), "{}", run.out);
+    let saved = leitong_in(room.path(), &["restore", "--db", "saved", "db", "--salvage", "--json"], "");
+    assert_eq!(saved.code, 3, "what could not be read is no success: {}", saved.err);
+    assert!(saved.err.contains("texts of others"), "{}", saved.err);
+    assert_eq!(saved.json()[0]["documents"], json!(400));
+    let good = leitong_in(room.path(), &["check-db", "--db", "saved", "--json"], "");
+    assert_eq!(good.code, 0, "{}", good.out);
+    let texts = good.json()[0]["texts"].as_u64().unwrap();
+    assert!((300..400).contains(&texts), "a block holds a few texts: {texts} of 400 were saved");
 }

@@ -2,31 +2,27 @@
 //! and repairing ends well or says why not.
 
 use crate::calls::{Call, Caller, How, MARK, parse};
-use crate::documents::{Doc, Size, collection, new_seed, of_record};
+use crate::documents::{Doc, Size, collection, new_seed};
 use crate::load::Plan;
 use crate::observe::observe;
 use crate::oracle::{Oracle, State};
 use crate::process::{self, End, Process, Read, writer};
-use crate::{Random, amount, copy_folder, in_memory, open, options, seed};
-use leitong_store::embedded::{Embedded, Options, repair};
-use leitong_store::{Store, StoreError, Want};
+use crate::verdict::{FOLDER, KNOWN, NOW, THINGS, write_state};
+use crate::{Random, amount, copy_folder, in_memory, open, seed};
+use leitong_store::Store;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-const FOLDER: &str = "LEITONG_DAMAGED_FOLDER";
-const KNOWN: &str = "LEITONG_DAMAGED_KNOWN";
-const THINGS: &str = "LEITONG_DAMAGED_THINGS";
+const FILLED: &str = "LEITONG_FILLED_FOLDER";
+/// Documents of the large store, at most, and how often it is tried to make one.
+const TOMES: u64 = 400;
+const TRIES: u32 = 20;
 /// A case that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(30);
-/// The time that it is.
-const NOW: i64 = 3;
-/// Notices that say that something was made again, not that something is lost.
-const HARMLESS: [&str; 2] = ["an index of collection", "the file pulse"];
 
 /// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,13 +64,40 @@ fn every_file() {
     let seed = seed();
     let place = in_memory();
     let known = make(place.path(), seed);
-    fs::write(place.path().join("known"), write_state(&known)).unwrap();
     let cases = cases(&place.path().join("db"), &mut Random::new(seed));
+    run_all(place.path(), &known, &cases, seed);
+}
+
+/// With so much in it that there is more than one journal: a hole between two of them must show.
+#[test]
+fn several_journals() {
+    if std::env::var_os("LEITONG_QUICK").is_some() {
+        println!("skipped: several_journals (a large store, and LEITONG_QUICK is set)");
+        return;
+    }
+    let (seed, place) = (seed(), in_memory());
+    let known = make_large(place.path());
+    let mut random = Random::new(seed);
+    let mut cases = Vec::new();
+    for (file, length) in journals(&place.path().join("db")) {
+        let file = Path::new("documents").join(file);
+        let cut = Damage::Truncated(random.below(length));
+        let flips = [random.below(8 * length), random.below(800)].map(Damage::Flipped);
+        cases.extend(
+            [Damage::Emptied, Damage::Removed, cut, flips[0], flips[1]].map(|damage| (file.clone(), damage)),
+        );
+    }
+    run_all(place.path(), &known, &cases, seed);
+}
+
+/// Runs all cases on copies of the store `db` of a folder, two at a time.
+fn run_all(place: &Path, known: &State, cases: &[(PathBuf, Damage)], seed: u64) {
+    fs::write(place.join("known"), write_state(known)).unwrap();
     let next = Mutex::new(cases.iter());
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for worker in 0..2 {
-            let (place, next, done) = (place.path(), &next, &done);
+            let (next, done) = (&next, &done);
             scope.spawn(move || {
                 while let Some((file, damage)) = { next.lock().unwrap().next() } {
                     let outcome = run_case(place, worker, file, *damage);
@@ -84,6 +107,50 @@ fn every_file() {
         }
     });
     report(&done.into_inner().unwrap(), seed);
+}
+
+/// Texts of more bytes than a journal takes, stored by a process that is killed while the first journal is still needed.
+fn make_large(place: &Path) -> State {
+    let folder = place.join("db");
+    for _ in 0..TRIES {
+        let _ = fs::remove_dir_all(&folder);
+        let mut process = Process::start("damage::filler", &[(FILLED, folder.as_os_str())]);
+        while process.read(LIMIT, Some("ack")) == Read::Line && journals(&folder).len() < 2 {}
+        let output = process.end();
+        if journals(&folder).len() < 2 {
+            continue;
+        }
+        let (events, failed) = parse(output.lines.iter().map(String::as_str));
+        copy_folder(&folder, &place.join("copy"));
+        let (found, wrong) = observe(&open(&place.join("copy"), NOW), &[]).unwrap();
+        fs::remove_dir_all(place.join("copy")).unwrap();
+        assert_eq!(
+            (failed, wrong, Oracle::default().violations(&events, &found, NOW)),
+            (vec![], vec![], vec![])
+        );
+        return found;
+    }
+    panic!("{TRIES} times the process was killed too late, when there was one journal only");
+}
+
+/// The journals of a store.
+fn journals(folder: &Path) -> Vec<(PathBuf, u64)> {
+    let is_journal = |(file, _): &(PathBuf, u64)| file.extension().is_some_and(|end| end == "jnl");
+    files(&folder.join("documents")).into_iter().filter(is_journal).collect()
+}
+
+#[test]
+fn filler() {
+    let Some(folder) = std::env::var_os(FILLED).map(PathBuf::from) else { return };
+    let write = writer();
+    let store = open(&folder, NOW);
+    store.create(&collection()).unwrap();
+    let caller = Caller::new(&store, &folder, &write);
+    let mut random = Random::new(1);
+    for number in 0..TOMES {
+        let doc = Doc { id: format!("tome-{number}"), seed: new_seed(&mut random, Size::Tome, 0) };
+        caller.call(&Call::Add(How::Replace, vec![doc]), &[]).unwrap();
+    }
 }
 
 /// A store written in several sessions, the last of them ended by a kill, and what is in it.
@@ -120,7 +187,11 @@ fn make(place: &Path, seed: u64) -> State {
 /// Adds some, replaces some, removes some.
 fn fill(caller: &Caller<'_>, documents: u64, session: i64, random: &mut Random) {
     let mut doc = |number: u64| {
-        let size = if random.one_in(10) { Size::Book } else { Size::Page };
+        let size = match random.below(30) {
+            0 => Size::Book,
+            1..8 => Size::Page,
+            _ => Size::Short,
+        };
         Doc { id: format!("bulk-{number}"), seed: new_seed(random, size, 0) }
     };
     let first = (session as u64 - 1) * 1200;
@@ -138,6 +209,7 @@ fn cases(folder: &Path, random: &mut Random) -> Vec<(PathBuf, Damage)> {
     for (file, length) in files(folder) {
         let name = file.to_string_lossy();
         let last = ["jnl", "pulse", "index/", "current"].iter().any(|part| name.contains(part));
+        let last = last && !name.ends_with("lock");
         let flips = if last { amount(12, 2) } else { amount(5, 1) };
         cases.extend([(file.clone(), Damage::Emptied), (file.clone(), Damage::Removed)]);
         if length > 0 {
@@ -156,12 +228,13 @@ fn cases(folder: &Path, random: &mut Random) -> Vec<(PathBuf, Damage)> {
 
 fn files(folder: &Path) -> BTreeMap<PathBuf, u64> {
     fn walk(root: &Path, folder: &Path, all: &mut BTreeMap<PathBuf, u64>) {
-        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            if entry.file_type().unwrap().is_dir() {
+        // A file may go while a process works on the folder.
+        for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 walk(root, &entry.path(), all);
             } else {
                 let path = entry.path().strip_prefix(root).unwrap().to_owned();
-                all.insert(path, entry.metadata().unwrap().len());
+                all.extend(entry.metadata().ok().map(|about| (path, about.len())));
             }
         }
     }
@@ -175,12 +248,15 @@ struct Outcome {
     looked: String,
     repaired: String,
     /// What repairing does to a copy that nobody has opened before.
-    repaired_first: String,
+    repaired_first: Option<String>,
 }
 
 fn run_case(place: &Path, worker: u32, file: &Path, damage: Damage) -> Outcome {
     let [looked, repaired] = run_child(place, worker, file, damage, ["look ", "repair "]);
-    let [repaired_first] = run_child(place, worker, file, damage, ["repair "]);
+    // What has been opened is no longer as it was damaged.
+    let again = matches!(damage, Damage::Emptied | Damage::Removed | Damage::Truncated(_));
+    let repaired_first =
+        again.then(|| run_child(place, worker, file, damage, ["repair "])).map(|[said]| said);
     Outcome { looked, repaired, repaired_first }
 }
 
@@ -198,7 +274,7 @@ fn run_child<const N: usize>(
     let (known, what) = (place.join("known"), things.concat());
     let environment: [(&str, &OsStr); 3] =
         [(FOLDER, folder.as_ref()), (KNOWN, known.as_ref()), (THINGS, what.as_ref())];
-    let mut process = Process::start("damage::child", &environment);
+    let mut process = Process::start("verdict::child", &environment);
     let late = process.read(LIMIT, None) == Read::Late;
     let output = process.end();
     let outcomes = things.map(|thing| {
@@ -210,135 +286,14 @@ fn run_child<const N: usize>(
     outcomes
 }
 
-/// Looks at a damaged store, and repairs it.
-#[test]
-fn child() {
-    let (Some(folder), Some(known)) = (std::env::var_os(FOLDER), std::env::var_os(KNOWN)) else { return };
-    let (folder, known) = (PathBuf::from(folder), read_state(&fs::read_to_string(known).unwrap()));
-    let write = writer();
-    let line = |what: &str, said: String| write(&format!("{MARK}{what} {}\n", said.replace('\n', " ")));
-    if std::env::var(THINGS).is_ok_and(|things| things.contains("look")) {
-        line("look", look(&folder, &known));
-    }
-    line("repair", mend(&folder, &known));
-}
-
-fn existing() -> Options {
-    Options { create: false, ..options(NOW) }
-}
-
-/// What opening and checking say.
-fn look(folder: &Path, known: &State) -> String {
-    let store = match Embedded::open(folder, existing()) {
-        Ok(store) => store,
-        Err(error) => return refused(folder, "opening", &error),
-    };
-    let notices = store.notices();
-    let problems = match store.verify(&mut |_| {}) {
-        Ok(findings) => findings.problems,
-        Err(error) => return refused(folder, "checking", &error),
-    };
-    if !problems.is_empty() {
-        return format!("told: {problems:?}");
-    }
-    let loud = notices.iter().any(|notice| !HARMLESS.iter().any(|harmless| notice.starts_with(harmless)));
-    match (differences(&store, known), notices.is_empty()) {
-        (Err(error), _) => format!("WRONG: checking found nothing, reading says {error}"),
-        (Ok(lost), _) if !lost.is_empty() && !loud => {
-            format!("WRONG: silently lost or changed: {lost:?} {notices:?}")
-        }
-        (Ok(_), true) => "intact".into(),
-        (Ok(_), false) => format!("noticed: {notices:?}"),
-    }
-}
-
-/// Whether an error says where, and what to do.
-fn refused(folder: &Path, when: &str, error: &StoreError) -> String {
-    let text = error.to_string();
-    let clear = match error {
-        StoreError::Damaged { .. } => text.contains(&format!("check-db --db {}`", folder.display())),
-        StoreError::NotAStore { .. } => text.contains(&*folder.to_string_lossy()),
-        _ => false,
-    };
-    if clear {
-        format!("refused {when}: {text}")
-    } else {
-        format!("WRONG: an unclear error {when}: {error:?}: {text}")
-    }
-}
-
-/// Documents that are missing, are other than they were, or were never there.
-fn differences(store: &Embedded, known: &State) -> Result<Vec<String>, StoreError> {
-    let mut found = State::new();
-    let mut wrong = Vec::new();
-    let there = !store.collections()?.is_empty();
-    let all =
-        if there { store.scan(crate::documents::NAME, None, usize::MAX, Want::Text)? } else { Vec::new() };
-    for stored in all {
-        let doc = of_record(&stored.record).filter(|doc| doc.record() == stored.record);
-        match doc {
-            Some(doc) => _ = found.insert(doc.id, (stored.version, doc.seed)),
-            None => wrong.push(format!("changed: {:?}", stored.record.id)),
-        }
-    }
-    let missing = known.iter().filter(|(id, there)| found.get(*id) != Some(*there));
-    wrong.extend(missing.map(|(id, _)| format!("missing: {id:?}")));
-    let stray = found.keys().filter(|id| !known.contains_key(*id));
-    wrong.extend(stray.map(|id| format!("back again: {id:?}")));
-    wrong.truncate(5);
-    Ok(wrong)
-}
-
-/// What repairing does, and what is then there.
-fn mend(folder: &Path, known: &State) -> String {
-    let (mended, findings) = match repair(folder, existing(), &mut |_| {}) {
-        Ok(done) => done,
-        Err(error) => return refused(folder, "repairing", &error),
-    };
-    if findings.problem_count > 0 {
-        return format!("WRONG: repaired, and still: {:?}", findings.problems);
-    }
-    let store = match Embedded::open(folder, existing()) {
-        Ok(store) => store,
-        Err(error) => return format!("WRONG: repaired, and cannot be opened: {error}"),
-    };
-    let problems = store.verify(&mut |_| {}).map(|findings| findings.problems);
-    let notices = store.notices();
-    if !matches!(&problems, Ok(problems) if problems.is_empty()) || !notices.is_empty() {
-        return format!("WRONG: repaired, and still: {problems:?} {notices:?}");
-    }
-    let named = mended.iter().any(|line| !HARMLESS.iter().any(|harmless| line.starts_with(harmless)));
-    match differences(&store, known) {
-        Err(error) => format!("WRONG: repaired, and cannot be read: {error}"),
-        Ok(lost) if lost.is_empty() => "mended, all there".into(),
-        Ok(lost) if lost.iter().any(|lost| lost.starts_with("changed")) => format!("WRONG: {lost:?}"),
-        Ok(lost) if !named => format!("WRONG: lost and not named: {lost:?} {mended:?}"),
-        Ok(lost) => format!("mended, lost what was named: {lost:?} {mended:?}"),
-    }
-}
-
-fn write_state(state: &State) -> String {
-    state.iter().fold(String::new(), |mut text, (id, (version, seed))| {
-        let _ = writeln!(text, "{id} {version} {seed}");
-        text
-    })
-}
-
-fn read_state(text: &str) -> State {
-    let entry = |line: &str| {
-        let words: Vec<&str> = line.split(' ').collect();
-        (words[0].to_owned(), (words[1].parse().unwrap(), words[2].parse().unwrap()))
-    };
-    text.lines().map(entry).collect()
-}
-
 /// Counts the outcomes, and fails if there is a wrong one.
 fn report(done: &[(PathBuf, Damage, Outcome)], seed: u64) {
     let mut table: BTreeMap<(String, &str, &str), u32> = BTreeMap::new();
     let mut wrong = Vec::new();
     for (file, damage, outcome) in done {
         let Outcome { looked, repaired, repaired_first } = outcome;
-        for (what, said) in [("open, check", looked), ("then repair", repaired), ("repair", repaired_first)] {
+        let first = repaired_first.iter().map(|said| ("repair", said));
+        for (what, said) in [("open, check", looked), ("then repair", repaired)].into_iter().chain(first) {
             let kind = said.split_once([':', ',']).map_or(said.as_str(), |(kind, _)| kind);
             *table.entry((what.to_owned(), damage.name(), kind)).or_default() += 1;
             if said.starts_with("WRONG") {
@@ -353,7 +308,7 @@ fn report(done: &[(PathBuf, Damage, Outcome)], seed: u64) {
     if let Some(path) = std::env::var_os("LEITONG_DAMAGE_LOG") {
         let line = |(file, damage, outcome): &(PathBuf, Damage, Outcome)| {
             let Outcome { looked, repaired, repaired_first } = outcome;
-            format!("{} {damage:?}\n    {looked}\n    {repaired}\n    {repaired_first}\n", file.display())
+            format!("{} {damage:?}\n    {looked}\n    {repaired}\n    {repaired_first:?}\n", file.display())
         };
         fs::write(path, done.iter().map(line).collect::<String>()).unwrap();
     }

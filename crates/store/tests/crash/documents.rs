@@ -29,6 +29,7 @@ pub(crate) enum Size {
     Short = 1,
     Page = 2,
     Book = 3,
+    Tome = 4,
 }
 
 /// A seed that none has had: size of the text, the time it expires (0: never), and chance.
@@ -111,11 +112,12 @@ pub(crate) fn of_record(record: &Record) -> Option<Doc> {
 }
 
 fn text(random: &mut Random, seed: u64) -> Option<String> {
-    let chars = match seed & 3 {
+    let chars = match seed & 7 {
         0 => return None,
         1 => random.below(100),
         2 => 200 + random.below(1000),
-        _ => 5_000 + random.below(15_000),
+        3 => 5_000 + random.below(15_000),
+        _ => 280_000 + random.below(50_000),
     };
     Some(words(random, chars))
 }

@@ -21,6 +21,7 @@ mod observe;
 mod oracle;
 mod process;
 mod refuse;
+mod verdict;
 
 use leitong_store::Clock;
 use leitong_store::embedded::{Embedded, Options};

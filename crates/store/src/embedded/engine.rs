@@ -2,7 +2,7 @@
 
 use super::layout::Tree;
 use crate::StoreError;
-use fjall::config::{CompressionPolicy, PinningPolicy};
+use fjall::config::{CompressionPolicy, PartitioningPolicy, PinningPolicy};
 use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -136,13 +136,23 @@ impl Engine {
 fn options(tree: Tree) -> KeyspaceCreateOptions {
     let options = KeyspaceCreateOptions::default()
         .max_memtable_size(memtable(tree))
-        // Everything comes from the cache, so that the cache is all the memory the trees need.
+        // In parts that the cache can hold: a whole index or filter of a table takes megabytes, and would be read again and again.
         .index_block_pinning_policy(PinningPolicy::all(false))
-        .filter_block_pinning_policy(PinningPolicy::all(false));
+        .index_block_partitioning_policy(PartitioningPolicy::all(true));
     match tree {
-        // Texts come compressed, and keys share nothing but their beginnings.
-        Tree::Keys | Tree::Texts => options,
-        Tree::Records => options.data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4)),
+        // Every new document asks for an id and keys that are not there. The filters that say so stay in memory: ten bits a key.
+        Tree::Keys => options
+            .filter_block_pinning_policy(PinningPolicy::all(true))
+            .filter_block_partitioning_policy(PartitioningPolicy::all(false)),
+        // A version that is asked for is there, nearly always. Texts come compressed.
+        Tree::Records | Tree::Texts => options
+            .expect_point_read_hits(true)
+            .filter_block_pinning_policy(PinningPolicy::all(false))
+            .filter_block_partitioning_policy(PartitioningPolicy::all(true))
+            .data_block_compression_policy(match tree {
+                Tree::Records => CompressionPolicy::all(CompressionType::Lz4),
+                Tree::Keys | Tree::Texts => CompressionPolicy::disabled(),
+            }),
     }
 }
 

@@ -193,9 +193,10 @@ pub(super) fn translate(path: &Path, error: fjall::Error) -> StoreError {
             }
         }
         fjall::Error::Locked => StoreError::InUse { path: path.to_owned(), holder: "another process".into() },
-        fjall::Error::Poisoned => {
-            StoreError::Stopped { path: path.to_owned(), why: "an earlier write to the disk failed".into() }
-        }
+        fjall::Error::Poisoned => StoreError::Stopped {
+            path: path.to_owned(),
+            why: "a file of the documents could not be written: if the disk is full, make room".into(),
+        },
         fjall::Error::InvalidVersion(_) => StoreError::NotAStore {
             path: path.to_owned(),
             what: "the documents were written by another version: use that one, or restore a backup".into(),

@@ -53,6 +53,8 @@ impl Inspection<'_> {
 
     fn all(mut self, documents: &Path, trees: &[PathBuf], stored: bool) -> Result<(), StoreError> {
         let io = |error| StoreError::io(documents, error);
+        // It holds nothing, and the engine does not open without.
+        fs::File::options().append(true).create(true).open(documents.join("lock")).map_err(io)?;
         let is_journal = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jnl");
         if stored && !entries(documents).map_err(io)?.iter().any(is_journal) {
             self.mend("the journal in documents is missing, and with it the last documents".into(), || {

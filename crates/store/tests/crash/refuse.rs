@@ -88,6 +88,14 @@ fn a_half_made_store_is_made_again() {
 }
 
 #[test]
+fn a_lock_that_is_missing_is_made_again() {
+    let place = in_memory();
+    make(place.path());
+    fs::remove_file(place.path().join("documents/lock")).unwrap();
+    make(place.path());
+}
+
+#[test]
 fn a_file_in_its_place() {
     let place = in_memory();
     let folder = place.path().join("db");

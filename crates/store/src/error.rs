@@ -21,6 +21,12 @@ pub enum StoreError {
         /// The limit.
         most: usize,
     },
+    /// Metadata inside metadata inside metadata.
+    #[error("the metadata has more than {most} levels inside each other: make it flatter")]
+    TooDeep {
+        /// The limit.
+        most: usize,
+    },
     /// No such collection.
     #[error(
         "there is no collection {name:?}: add documents to it first, or check the name with `leitong stats`"
@@ -108,12 +114,20 @@ pub enum StoreError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// An earlier write failed, so nothing more is written. What was acknowledged is safe.
-    #[error("{path} takes no more writes since one failed ({why}): mend the cause and open it again; nothing acknowledged is lost", path = path.display())]
+    /// An earlier write failed, so nothing is written or answered any more. What was acknowledged is safe.
+    #[error("{path} answers no more since a write failed ({why}): mend the cause and open it again; nothing acknowledged is lost", path = path.display())]
     Stopped {
         /// The folder.
         path: PathBuf,
         /// What the first failure was.
+        why: String,
+    },
+    /// The process that has the store open could not make a backup.
+    #[error("no backup of {path} was made: {why}", path = path.display())]
+    Backup {
+        /// The folder.
+        path: PathBuf,
+        /// What went wrong there.
         why: String,
     },
     /// The index of fingerprints failed.

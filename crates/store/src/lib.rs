@@ -19,7 +19,7 @@ pub use embedded::Embedded;
 pub use error::StoreError;
 pub use memory::Memory;
 pub use record::{
-    Collection, Key, MOST_FIELD, MOST_ID, MOST_TEXT, Record, Signals, Space, SpaceSettings, Stored,
-    validate_id,
+    Collection, Key, MOST_DEPTH, MOST_FIELD, MOST_ID, MOST_TEXT, Record, Signals, Space, SpaceSettings,
+    Stored, validate_id,
 };
 pub use seam::{Added, Addition, Candidate, Count, Found, Policy, Probe, Query, Rank, Store, Want};

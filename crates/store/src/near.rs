@@ -4,7 +4,7 @@ use crate::StoreError;
 use crate::record::SpaceSettings;
 use leitong_fingerprint::Fingerprint;
 use leitong_index::Value;
-use leitong_index::hamming::{HammingError, Index, Options, Stats};
+use leitong_index::hamming::{HammingError, Index, Options, Snapshot, Stats};
 use std::path::Path;
 
 /// A search: which question it belongs to, for what, and how far.
@@ -24,6 +24,8 @@ pub(crate) trait Near: Send + Sync {
         searches: &[Search<'_>],
         found: &mut dyn FnMut(usize, u64, u32),
     ) -> Result<(), HammingError>;
+    /// Everything in it now, to be read later.
+    fn contents(&self) -> Result<Box<dyn Contents>, HammingError>;
     /// Writes down everything added and deleted so far.
     fn flush(&self) -> Result<(), HammingError>;
     /// Makes one segment of everything.
@@ -32,6 +34,18 @@ pub(crate) trait Near: Send + Sync {
     fn verify(&self) -> Result<(), HammingError>;
     /// What it consists of.
     fn stats(&self) -> Stats;
+}
+
+/// What an index held at one moment.
+pub(crate) trait Contents: Send {
+    /// Calls `item` with every ordinal and its fingerprint, in no certain order.
+    fn for_each(&self, item: &mut dyn FnMut(u64, Fingerprint)) -> Result<(), HammingError>;
+}
+
+impl<V: Value> Contents for Snapshot<V> {
+    fn for_each(&self, item: &mut dyn FnMut(u64, Fingerprint)) -> Result<(), HammingError> {
+        Snapshot::for_each(self, |ordinal, value| item(ordinal, value.to_fingerprint()))
+    }
 }
 
 impl<V: Value> Near for Index<V> {
@@ -65,6 +79,10 @@ impl<V: Value> Near for Index<V> {
             })?;
         }
         Ok(())
+    }
+
+    fn contents(&self) -> Result<Box<dyn Contents>, HammingError> {
+        Ok(Box::new(self.snapshot()?))
     }
 
     fn flush(&self) -> Result<(), HammingError> {

@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 pub const MOST_ID: usize = 1024;
 /// Most bytes of a title, a source, or metadata written as JSON.
 pub const MOST_FIELD: usize = 1 << 20;
+/// Most levels of metadata inside each other: what is written must be readable again.
+pub const MOST_DEPTH: usize = 100;
 /// Most bytes of a text.
 pub const MOST_TEXT: usize = 1 << 30;
 
@@ -89,10 +91,21 @@ impl Record {
         field("source", self.source.as_ref().map_or(0, String::len), MOST_FIELD)?;
         field("text", self.text.as_ref().map_or(0, String::len), MOST_TEXT)?;
         if !self.metadata.is_empty() {
+            if self.metadata.values().any(|value| deeper_than(value, MOST_DEPTH)) {
+                return Err(StoreError::TooDeep { most: MOST_DEPTH });
+            }
             let json = serde_json::to_vec(&self.metadata).map_or(0, |json| json.len());
             field("metadata", json, MOST_FIELD)?;
         }
         self.cluster.as_ref().map_or(Ok(()), |(centre, _)| validate_id(centre))
+    }
+}
+
+fn deeper_than(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(list) => levels == 0 || list.iter().any(|value| deeper_than(value, levels - 1)),
+        Value::Object(map) => levels == 0 || map.values().any(|value| deeper_than(value, levels - 1)),
+        _ => false,
     }
 }
 

@@ -4,7 +4,7 @@ use super::check_db::is_damage;
 use super::db::{self, DbArgs};
 use crate::output::{self, Exit, Failure, Progress};
 use leitong_store::StoreError;
-use leitong_store::embedded::{self, Embedded, Salvaged};
+use leitong_store::embedded::{self, Embedded};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,16 +26,11 @@ pub(crate) struct Args {
 
 /// Flags of `restore`.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  leitong restore --db news backups/2024-05-01\n  \
-    leitong restore --db saved news --salvage\n\n\
-    The backup is checked before anything is copied; a damaged one is refused. With --salvage every record that can be read \
-    is saved, from a backup or from a database that can no longer be mended. The database must be new.")]
+#[command(after_help = "Examples:\n  leitong restore --db news backups/2024-05-01\n\n\
+    The backup is checked before anything is copied; a damaged one is refused. The database must be new.")]
 pub(crate) struct RestoreArgs {
     /// The backup
     backup: PathBuf,
-    /// Save what can be read of a damaged one
-    #[arg(long)]
-    salvage: bool,
     #[command(flatten)]
     db: DbArgs,
     /// Print one JSON object
@@ -59,9 +54,6 @@ pub(crate) fn restore(args: &RestoreArgs) -> Result<Exit, Failure> {
         return Err(Failure::Input(format!("{backup}: there is no backup here; check the path")));
     }
     must_be_new(&folder, "a restored database")?;
-    if args.salvage {
-        return salvage(args, &folder);
-    }
     let progress = Progress::new("records");
     let store = Embedded::open(&args.backup, db::options("restore", false)).map_err(refused)?;
     for notice in store.notices() {
@@ -82,22 +74,6 @@ pub(crate) fn restore(args: &RestoreArgs) -> Result<Exit, Failure> {
     store.close()?;
     drop(progress);
     say(args.json, "restored", &args.backup, &folder, documents)
-}
-
-fn salvage(args: &RestoreArgs, folder: &Path) -> Result<Exit, Failure> {
-    let progress = Progress::new("records");
-    let options = db::options("restore --salvage", false);
-    let saved = embedded::salvage(&args.backup, folder, options, &mut |count| progress.reached(count))?;
-    drop(progress);
-    let Salvaged { records, lost_records, lost_texts } = saved;
-    if lost_records + lost_texts > 0 {
-        output::complain(&format!(
-            "{}: {lost_records} records could not be read, and {lost_texts} texts of others",
-            args.backup.display()
-        ));
-    }
-    say(args.json, "saved", &args.backup, folder, records)?;
-    Ok(if lost_records + lost_texts > 0 { Exit::BadInput } else { Exit::Fine })
 }
 
 /// Damage of the backup, with what that means here.

@@ -13,9 +13,9 @@ use std::path::Path;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  leitong check-db --db news\n  leitong check-db --db news --repair\n\n\
     Reads everything once: records, texts, ids, keys, expiries, counters and indexes must agree, and nothing that was \
-    acknowledged may be missing. --repair makes again what follows from the records; records and texts that are lost stay \
-    lost, and are named. Make a backup of the folder first. Exit code 3 when there are problems, with --repair when some \
-    remain.")]
+    acknowledged may be missing. --repair makes again what follows from the records. Where blocks cannot be read, it makes the \
+    whole database anew from every record that can, says how many are lost, and keeps the old files in a folder beside. Exit \
+    code 3 when there are problems, with --repair when some remain.")]
 pub(crate) struct Args {
     #[command(flatten)]
     db: DbArgs,
@@ -118,10 +118,7 @@ fn write(out: &mut impl Write, args: &Args, report: &Report) -> Result<(), Failu
     let (word, remedy) = match (*problem_count, args.repair) {
         (0, _) => (coloured("fine", AnsiColor::Green), ""),
         (_, false) => (coloured("damaged", AnsiColor::Red), "; restore a backup, or mend it with --repair"),
-        (_, true) => (
-            coloured("still damaged", AnsiColor::Red),
-            "; restore a backup, or save what can be read with `leitong restore --salvage`",
-        ),
+        (_, true) => (coloured("still damaged", AnsiColor::Red), "; restore a backup"),
     };
     let db = output::in_line(db);
     writeln!(

@@ -9,8 +9,9 @@ use super::stage::Stage;
 use crate::StoreError;
 use std::collections::VecDeque;
 
-/// Bytes of commits whose links are kept.
-const KEPT: u64 = 2 * JOURNAL;
+/// Bytes of commits whose links are kept, and the least number of commits: trees that are seldom flushed hold journals back.
+const KEPT: u64 = 4 * JOURNAL;
+const LEAST_KEPT: usize = 64;
 /// What a commit takes in a journal besides its changes.
 const OVERHEAD: u64 = 400;
 
@@ -83,7 +84,8 @@ impl Chain {
         for tree in Tree::ALL {
             stage.put(tree, layout::link(tree, commit), written.to_be_bytes());
         }
-        while self.links.front().is_some_and(|link| link.1 + KEPT < written) {
+        while self.links.len() > LEAST_KEPT && self.links.front().is_some_and(|link| link.1 + KEPT < written)
+        {
             self.cut_front(stage);
         }
     }

@@ -25,9 +25,10 @@ mod tag {
     pub(super) const EXACT: u8 = 8;
     pub(super) const NEAR: u8 = 9;
     pub(super) const KEYS: u8 = 10;
+    pub(super) const TEXT_LENGTH: u8 = 11;
 }
 
-/// A record without its text.
+/// A record without its text, but with its length: so that a text that is missing is missed.
 pub(super) fn record(record: &Record) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(128);
     bytes.push(RECORD);
@@ -62,6 +63,9 @@ pub(super) fn record(record: &Record) -> Vec<u8> {
             field(tag, &[&time.to_le_bytes()]);
         }
     }
+    if let Some(text) = &record.text {
+        field(tag::TEXT_LENGTH, &[&(text.len() as u64).to_le_bytes()]);
+    }
     if let Some((centre, distance)) = &record.cluster {
         field(tag::CLUSTER, &[&distance.to_le_bytes(), centre.as_bytes()]);
     }
@@ -74,16 +78,33 @@ pub(super) fn record(record: &Record) -> Vec<u8> {
 
 /// The inverse of [`record`]; `None` if the bytes are not a record of a version we know.
 pub(super) fn parse_record(bytes: &[u8]) -> Option<Record> {
-    let (&RECORD, mut rest) = bytes.split_first()? else { return None };
     let mut record = Record::default();
+    each_field(bytes, |tag, field| parse_field(&mut record, tag, field))?;
+    (!record.id.is_empty()).then_some(record)
+}
+
+/// The length of the text that belongs to a record, if one does.
+pub(super) fn text_length(bytes: &[u8]) -> Option<u64> {
+    let mut length = None;
+    each_field(bytes, |tag, field| {
+        if tag == tag::TEXT_LENGTH {
+            length = Some(u64::from_le_bytes(field.try_into().ok()?));
+        }
+        Some(())
+    })?;
+    length
+}
+
+fn each_field(bytes: &[u8], mut each: impl FnMut(u8, &[u8]) -> Option<()>) -> Option<()> {
+    let (&RECORD, mut rest) = bytes.split_first()? else { return None };
     while let Some((&tag, after)) = rest.split_first() {
         rest = after;
         let length = usize::try_from(take_number(&mut rest)?).ok()?;
         let (field, after) = rest.split_at_checked(length)?;
         rest = after;
-        parse_field(&mut record, tag, field)?;
+        each(tag, field)?;
     }
-    (!record.id.is_empty()).then_some(record)
+    Some(())
 }
 
 fn parse_field(record: &mut Record, tag: u8, field: &[u8]) -> Option<()> {
@@ -96,6 +117,8 @@ fn parse_field(record: &mut Record, tag: u8, field: &[u8]) -> Option<()> {
         tag::PUBLISHED => record.published = Some(time()?),
         tag::EXPIRES => record.expires = Some(time()?),
         tag::EXACT => record.signals.exact = Some(u128::from_le_bytes(field.try_into().ok()?)),
+        // For those who look for the text.
+        tag::TEXT_LENGTH => _ = <[u8; 8]>::try_from(field).ok()?,
         tag::METADATA => record.metadata = serde_json::from_slice(field).ok()?,
         tag::CLUSTER => {
             let (distance, centre) = field.split_first_chunk()?;

@@ -156,6 +156,31 @@ fn options(tree: Tree) -> KeyspaceCreateOptions {
     }
 }
 
+impl Moment {
+    /// The entries with a prefix, from a key on. With an end, so that what was deleted behind them is not walked over.
+    fn range(&self, tree: Tree, prefix: &[u8], start: &[u8]) -> fjall::Iter {
+        let tree = &self.trees[tree as usize];
+        let mut end = prefix.to_vec();
+        while end.last() == Some(&u8::MAX) {
+            end.pop();
+        }
+        match end.last_mut() {
+            Some(last) => {
+                *last += 1;
+                self.snapshot.range(tree, start..end.as_slice())
+            }
+            None => self.snapshot.range(tree, start..),
+        }
+    }
+
+    /// The last key with a prefix.
+    pub(super) fn last_key(&self, tree: Tree, prefix: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let last = self.range(tree, prefix, prefix).next_back();
+        let key = last.map(fjall::Guard::key).transpose().map_err(|error| translate(&self.path, error))?;
+        Ok(key.map(|key| key.to_vec()))
+    }
+}
+
 impl Read for Moment {
     fn folder(&self) -> &Path {
         &self.path
@@ -168,9 +193,9 @@ impl Read for Moment {
 
     fn scan(&self, tree: Tree, prefix: &[u8], from: &[u8], each: &mut Each<'_>) -> Result<(), StoreError> {
         let start = if from > prefix { from } else { prefix };
-        for entry in self.snapshot.range(&self.trees[tree as usize], start..) {
+        for entry in self.range(tree, prefix, start) {
             let (key, value) = entry.into_inner().map_err(|error| translate(&self.path, error))?;
-            if !key.starts_with(prefix) || !each(&key, &value)? {
+            if !each(&key, &value)? {
                 break;
             }
         }

@@ -79,23 +79,17 @@ impl Open {
         now: i64,
     ) -> Result<Found, StoreError> {
         rank::page(ranks, query.after, query.limit, |version| {
-            let record = self.record(read, version, now)?;
+            let record = self.record(read, version)?.filter(|record| !has_expired(record, now));
             Ok(record.filter(|record| query.except.as_ref() != Some(&record.id)))
         })
     }
 
-    /// The record of a version, unless it is gone or has expired.
-    pub(super) fn record(
-        &self,
-        read: &impl Read,
-        version: u64,
-        now: i64,
-    ) -> Result<Option<Record>, StoreError> {
+    /// The record of a version, expired or not, unless it is gone.
+    pub(super) fn record(&self, read: &impl Read, version: u64) -> Result<Option<Record>, StoreError> {
         let Some(bytes) = read.get(Tree::Records, &layout::version(self.number, version))? else {
             return Ok(None);
         };
-        let record = codec::parse_record(&bytes).ok_or_else(|| self.damaged(read, version, "record"))?;
-        Ok((!has_expired(&record, now)).then_some(record))
+        codec::parse_record(&bytes).map(Some).ok_or_else(|| self.damaged(read, version, "record"))
     }
 
     /// The version of an id, expired or not.
@@ -112,11 +106,15 @@ impl Open {
         want: Want,
         now: i64,
     ) -> Result<Option<Stored>, StoreError> {
-        let Some(mut record) = self.record(read, version, now)? else { return Ok(None) };
-        if want == Want::Text
-            && let Some(bytes) = read.get(Tree::Texts, &layout::version(self.number, version))?
-        {
-            record.text = Some(codec::parse_text(&bytes).ok_or_else(|| self.damaged(read, version, "text"))?);
+        let place = layout::version(self.number, version);
+        let Some(bytes) = read.get(Tree::Records, &place)? else { return Ok(None) };
+        let mut record = codec::parse_record(&bytes).ok_or_else(|| self.damaged(read, version, "record"))?;
+        if has_expired(&record, now) {
+            return Ok(None);
+        }
+        if let (Want::Text, Some(_)) = (want, codec::text_length(&bytes)) {
+            let text = read.get(Tree::Texts, &place)?.and_then(|bytes| codec::parse_text(&bytes));
+            record.text = Some(text.ok_or_else(|| self.damaged(read, version, "text"))?);
         }
         Ok(Some(Stored { version, record }))
     }

@@ -91,18 +91,21 @@ impl Group<'_> {
         self.counters.entry(open.number).or_default()
     }
 
-    fn note_counters(&mut self, open: &Open) {
+    /// Writes the counters down if they have changed: a call that changes nothing needs no commit.
+    fn note_counters(&mut self, open: &Open, before: Counters) {
         let counters = *self.counters(open);
+        if counters != before {
+            self.write_counters(open, counters);
+        }
+    }
+
+    fn write_counters(&mut self, open: &Open, counters: Counters) {
         self.stage.put(Tree::Keys, layout::counters(open.number), counters.bytes());
     }
 
-    pub(super) fn add(
-        &mut self,
-        collection: &str,
-        additions: Vec<Prepared>,
-    ) -> Result<Vec<Added>, StoreError> {
+    pub(super) fn add(&mut self, collection: &str, additions: &[Prepared]) -> Result<Vec<Added>, StoreError> {
         let open = self.open(collection)?;
-        for addition in &additions {
+        for addition in additions {
             for (space, fingerprint) in &addition.near {
                 near::check_width(open.about.space(*space)?, fingerprint)?;
             }
@@ -110,12 +113,13 @@ impl Group<'_> {
                 open.check(probes)?;
             }
         }
-        let added = additions.into_iter().map(|addition| self.add_one(&open, addition)).collect();
-        self.note_counters(&open);
+        let before = *self.counters(&open);
+        let added = additions.iter().map(|addition| self.add_one(&open, addition)).collect();
+        self.note_counters(&open, before);
         added
     }
 
-    fn add_one(&mut self, open: &Arc<Open>, addition: Prepared) -> Result<Added, StoreError> {
+    fn add_one(&mut self, open: &Arc<Open>, addition: &Prepared) -> Result<Added, StoreError> {
         let now = self.clock.now();
         let old = match open.version_of(&self.stage, &addition.id)? {
             Some(version) => Some((version, self.any_record(open, version)?)),
@@ -180,25 +184,27 @@ impl Group<'_> {
         open.candidates(&self.stage, ranks, &query, now)
     }
 
-    fn store(&mut self, open: &Arc<Open>, addition: Prepared) -> Result<u64, StoreError> {
+    fn store(&mut self, open: &Arc<Open>, addition: &Prepared) -> Result<u64, StoreError> {
         let counters = self.counters(open);
         let version = counters.next;
         counters.next += 1;
         counters.documents += 1;
         let place = layout::version(open.number, version);
-        self.stage.put(Tree::Records, place, addition.record);
-        if let Some(text) = addition.text {
-            self.stage.put(Tree::Texts, place, text);
+        self.stage.put(Tree::Records, place, &*addition.record);
+        if let Some(text) = &addition.text {
+            self.stage.put(Tree::Texts, place, &**text);
         }
         self.stage.put(Tree::Keys, layout::id(open.number, &addition.id), version.to_be_bytes());
         if let Some(expires) = addition.expires {
             self.stage.put(Tree::Keys, layout::expiry(open.number, expires, version), []);
         }
-        for key in addition.keys {
+        for &key in &addition.keys {
             postings::insert(&mut self.stage, &layout::postings(open.number, key), version)?;
         }
-        let insert = |(space, fingerprint)| Effect::Insert(Arc::clone(open), space, version, fingerprint);
-        self.effects.extend(addition.near.into_iter().map(insert));
+        let insert = |(space, fingerprint): &(Space, Fingerprint)| {
+            Effect::Insert(Arc::clone(open), *space, version, fingerprint.clone())
+        };
+        self.effects.extend(addition.near.iter().map(insert));
         Ok(version)
     }
 
@@ -208,6 +214,7 @@ impl Group<'_> {
         ids: &[String],
     ) -> Result<Vec<Option<u64>>, StoreError> {
         let open = self.open(collection)?;
+        let before = *self.counters(&open);
         let now = self.clock.now();
         let mut removed = Vec::with_capacity(ids.len());
         for id in ids {
@@ -219,15 +226,15 @@ impl Group<'_> {
             self.remove_version(&open, version, &record)?;
             removed.push((!has_expired(&record, now)).then_some(version));
         }
-        self.note_counters(&open);
+        self.note_counters(&open, before);
         Ok(removed)
     }
 
     /// A record that an id leads to, expired or not.
     fn any_record(&self, open: &Open, version: u64) -> Result<Record, StoreError> {
-        open.record(&self.stage, version, i64::MIN)?.ok_or_else(|| StoreError::Damaged {
+        open.record(&self.stage, version)?.ok_or_else(|| StoreError::Damaged {
             path: self.stage.folder().to_owned(),
-            what: format!("an id leads to version {version} of {:?}, which is not there", open.about.name),
+            what: format!("version {version} of {:?} should be there and is not", open.about.name),
         })
     }
 
@@ -264,7 +271,7 @@ impl Group<'_> {
         let (name, entry) = (&open.about.name, codec::collection(number, &open.about));
         self.stage.put(Tree::Keys, layout::next_number(), (number + 1).to_be_bytes());
         self.stage.put(Tree::Keys, layout::collection(name), entry);
-        self.note_counters(&open);
+        self.write_counters(&open, Counters::default());
         self.collections.insert(open.about.name.clone(), Arc::new(open));
         Ok(true)
     }
@@ -294,13 +301,12 @@ impl Group<'_> {
                 expired.extend(layout::last_number(key));
                 Ok(true)
             })?;
+            let before = *self.counters(&open);
             for &version in &expired {
                 let record = self.any_record(&open, version)?;
                 self.remove_version(&open, version, &record)?;
             }
-            if !expired.is_empty() {
-                self.note_counters(&open);
-            }
+            self.note_counters(&open, before);
             more |= expired.len() == SWEPT;
         }
         Ok(more)

@@ -8,8 +8,9 @@ use super::writer::{Change, Done, Request, Work};
 use super::{Shared, backup};
 use crate::StoreError;
 use std::sync::Arc;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, TryRecvError, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -32,9 +33,10 @@ impl Housekeeper {
         let (stop, stopped) = channel::<()>();
         let own = Arc::clone(shared);
         let work = move || {
+            let goes_on = || stopped.try_recv() == Err(TryRecvError::Empty);
             while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
                 if own.check().is_ok()
-                    && let Err(error) = tidy_some(&own, &requests)
+                    && let Err(error) = tidy_some(&own, &requests, &goes_on)
                 {
                     own.notice(format!("tidying up: {error}"));
                 }
@@ -74,12 +76,16 @@ pub(super) fn change(
     Ok(matches!(ask(shared, requests, Work::Change(change))?, Done::Changed(true)))
 }
 
-/// Does what is due.
-fn tidy_some(shared: &Shared, requests: &Sender<Request>) -> Result<(), StoreError> {
+/// Does what is due, for as long as it goes on.
+fn tidy_some(
+    shared: &Shared,
+    requests: &Sender<Request>,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<(), StoreError> {
     if has_expired(shared)? {
-        while change(shared, requests, Box::new(|group| group.sweep()))? {}
+        while goes_on() && change(shared, requests, Box::new(|group| group.sweep()))? {}
     }
-    erase(shared, requests)?;
+    erase(shared, requests, goes_on)?;
     if shared.deletions.load(Relaxed) > MOST_DELETIONS || has_laggards(shared)? {
         flush(shared, requests)?;
     }
@@ -88,7 +94,7 @@ fn tidy_some(shared: &Shared, requests: &Sender<Request>) -> Result<(), StoreErr
 
 /// Does everything there is to do.
 pub(super) fn tidy(shared: &Shared, requests: &Sender<Request>) -> Result<(), StoreError> {
-    tidy_some(shared, requests)?;
+    tidy_some(shared, requests, &|| true)?;
     flush(shared, requests)
 }
 
@@ -106,6 +112,7 @@ fn has_laggards(shared: &Shared) -> Result<bool, StoreError> {
 
 /// Lets the indexes write down what they have and what has been deleted, so that it need not be remembered elsewhere.
 fn flush(shared: &Shared, requests: &Sender<Request>) -> Result<(), StoreError> {
+    let _tidying = shared.tidying.lock().unwrap_or_else(PoisonError::into_inner);
     shared.deletions.store(0, Relaxed);
     let (commit, moment, collections) = {
         let view = shared.read();
@@ -120,9 +127,14 @@ fn flush(shared: &Shared, requests: &Sender<Request>) -> Result<(), StoreError> 
 }
 
 /// Removes everything that destroyed collections have left.
-fn erase(shared: &Shared, requests: &Sender<Request>) -> Result<(), StoreError> {
+fn erase(shared: &Shared, requests: &Sender<Request>, goes_on: &dyn Fn() -> bool) -> Result<(), StoreError> {
     for number in destroyed(shared)? {
-        while change(shared, requests, Box::new(move |group| group.erase(number)))? {}
+        while change(shared, requests, Box::new(move |group| group.erase(number)))? {
+            if !goes_on() {
+                return Ok(());
+            }
+        }
+        let _tidying = shared.tidying.lock().unwrap_or_else(PoisonError::into_inner);
         Open::remove_files(&shared.path, number);
     }
     Ok(())

@@ -21,7 +21,7 @@ mod layout;
 mod opening;
 mod postings;
 mod pulse;
-mod salvage;
+mod repair;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -30,8 +30,8 @@ mod writer;
 
 pub use activity::{CollectionStats, Stats, Work};
 pub use backup::backup;
-pub use salvage::{Salvaged, salvage};
-pub use verify::{Findings, repair};
+pub use repair::repair;
+pub use verify::Findings;
 
 use crate::record::{Collection, Stored};
 use crate::seam::{Added, Addition, Count, Found, Probe, Query, Store, Want};
@@ -51,6 +51,13 @@ use writer::{Done, Request};
 
 /// Additions that go to the writer together; a longer call is made in parts.
 const TOGETHER: usize = 512;
+
+/// Notices that are kept until somebody asks.
+const MOST_NOTICES: usize = 100;
+/// Questions that are answered from one moment; more at once would keep all they find in memory.
+const ASKED: usize = 16;
+/// Bytes that go to the writer together, more or less.
+const TOGETHER_BYTES: usize = 8 << 20;
 
 /// How a folder is opened.
 #[derive(Clone, Debug)]
@@ -107,6 +114,8 @@ struct Shared {
     commits: AtomicU64,
     /// Deletions since the indexes were last told to write theirs down.
     deletions: AtomicU64,
+    /// Held while files of indexes are merged or removed.
+    tidying: Mutex<()>,
 }
 
 /// What readers see: the documents and the indexes after the same commit.
@@ -142,7 +151,11 @@ impl Shared {
     }
 
     fn notice(&self, notice: String) {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
+        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        // What lasts is noticed again and again.
+        if !notices.contains(&notice) && notices.len() < MOST_NOTICES {
+            notices.push(notice);
+        }
     }
 
     /// A collection and the moment its indexes belong to, and what `look` makes of the indexes.
@@ -192,7 +205,9 @@ impl Embedded {
     pub fn compact(&self) -> Result<(), StoreError> {
         self.shared.check()?;
         housekeeping::tidy(&self.shared, self.sender()?)?;
-        for open in self.shared.read().collections.values().cloned().collect::<Vec<_>>() {
+        let _tidying = self.shared.tidying.lock().unwrap_or_else(PoisonError::into_inner);
+        let collections: Vec<Arc<Open>> = self.shared.read().collections.values().cloned().collect();
+        for open in collections {
             open.spaces.iter().try_for_each(|(_, index)| index.merge())?;
         }
         self.shared.engine.compact()
@@ -206,6 +221,21 @@ impl Embedded {
 
     fn ask(&self, work: writer::Work) -> Result<Done, StoreError> {
         housekeeping::ask(&self.shared, self.sender()?, work)
+    }
+
+    /// Answers questions from one moment.
+    fn find_some(&self, collection: &str, queries: &[Query]) -> Result<Vec<Found>, StoreError> {
+        let probes: Vec<&[Probe]> = queries.iter().map(|query| query.probes.as_slice()).collect();
+        let (open, moment, hits) = self.shared.look(collection, |open| {
+            probes.iter().try_for_each(|probes| open.check(probes))?;
+            open.near(&probes)
+        })?;
+        let now = self.shared.clock.now();
+        let answer = |(query, mut hits): (&Query, crate::rank::Hits)| {
+            open.keys(&*moment, &query.probes, &mut hits)?;
+            open.candidates(&*moment, hits.ranks(), query, now)
+        };
+        queries.iter().zip(hits).map(answer).collect()
     }
 
     fn change(&self, change: writer::Change) -> Result<bool, StoreError> {
@@ -228,7 +258,7 @@ impl Store for Embedded {
     fn create(&self, collection: &Collection) -> Result<(), StoreError> {
         collection.validate()?;
         let (path, collection) = (self.shared.path.clone(), collection.clone());
-        self.change(Box::new(move |group| group.create(&path, collection))).map(|_| ())
+        self.change(Box::new(move |group| group.create(&path, collection.clone()))).map(|_| ())
     }
 
     fn destroy(&self, collection: &str) -> Result<bool, StoreError> {
@@ -237,42 +267,52 @@ impl Store for Embedded {
     }
 
     fn find(&self, collection: &str, queries: &[Query]) -> Result<Vec<Found>, StoreError> {
-        let probes: Vec<&[Probe]> = queries.iter().map(|query| query.probes.as_slice()).collect();
-        let (open, moment, hits) = self.shared.look(collection, |open| {
-            probes.iter().try_for_each(|probes| open.check(probes))?;
-            open.near(&probes)
-        })?;
-        let now = self.shared.clock.now();
-        let answer = |(query, mut hits): (&Query, crate::rank::Hits)| {
-            open.keys(&*moment, &query.probes, &mut hits)?;
-            open.candidates(&*moment, hits.ranks(), query, now)
-        };
-        queries.iter().zip(hits).map(answer).collect()
+        let mut all = Vec::with_capacity(queries.len());
+        // At least once, so that a collection that is not there is an error whatever is asked.
+        let mut parts = queries.chunks(ASKED);
+        loop {
+            let part = parts.next().unwrap_or_default();
+            all.extend(self.find_some(collection, part)?);
+            if all.len() == queries.len() {
+                return Ok(all);
+            }
+        }
     }
 
     fn add(&self, collection: &str, additions: Vec<Addition>) -> Result<Vec<Added>, StoreError> {
         additions.iter().try_for_each(|addition| addition.record.validate())?;
-        let mut prepared: Vec<Prepared> = additions.into_iter().map(Prepared::new).collect();
-        let mut added = Vec::with_capacity(prepared.len());
+        let mut additions = additions.into_iter().map(Prepared::new);
+        let mut added = Vec::with_capacity(additions.len());
         // At least once, so that a collection that is not there is an error whatever is to be added.
         loop {
-            let rest = prepared.split_off(prepared.len().min(TOGETHER));
-            let part = std::mem::replace(&mut prepared, rest);
+            let (mut part, mut bytes) = (Vec::new(), 0);
+            while part.len() < TOGETHER && bytes < TOGETHER_BYTES {
+                let Some(prepared) = additions.next() else { break };
+                bytes += prepared.bytes();
+                part.push(prepared);
+            }
             let work = writer::Work::Add { collection: collection.to_owned(), additions: part };
             if let Done::Added(part) = self.ask(work)? {
                 added.extend(part);
             }
-            if prepared.is_empty() {
+            if additions.len() == 0 {
                 return Ok(added);
             }
         }
     }
 
     fn remove(&self, collection: &str, ids: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
-        let ids = ids.iter().map(|&id| id.to_owned()).collect();
-        match self.ask(writer::Work::Remove { collection: collection.to_owned(), ids })? {
-            Done::Removed(removed) => Ok(removed),
-            Done::Added(_) | Done::Changed(_) => Ok(Vec::new()),
+        let mut removed = Vec::with_capacity(ids.len());
+        let mut parts = ids.chunks(TOGETHER);
+        loop {
+            let part = parts.next().unwrap_or_default().iter().map(|&id| id.to_owned()).collect();
+            let work = writer::Work::Remove { collection: collection.to_owned(), ids: part };
+            if let Done::Removed(part) = self.ask(work)? {
+                removed.extend(part);
+            }
+            if removed.len() == ids.len() {
+                return Ok(removed);
+            }
         }
     }
 

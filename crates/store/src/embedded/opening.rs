@@ -59,6 +59,7 @@ pub(super) fn open(path: &Path, options: Options, repair: bool) -> Result<Embedd
         activity: super::activity::Activity::default(),
         commits: AtomicU64::new(opened_at),
         deletions: AtomicU64::new(0),
+        tidying: Mutex::new(()),
     });
     let (sender, requests) = channel();
     let last = (Duration::ZERO, 0);
@@ -86,6 +87,10 @@ pub(super) fn enter(
     let io = |error| StoreError::io(path, error);
     let about = path.join(ABOUT);
     let exists = about.try_exists().map_err(io)?;
+    if !repair && super::repair::is_exchanging(path) {
+        let what = "a repair was interrupted; it has to be run again".into();
+        return Err(StoreError::Damaged { path: path.to_owned(), what });
+    }
     if !exists {
         let wrong = |what: &str| StoreError::NotAStore { path: path.to_owned(), what: what.into() };
         if !options.create {
@@ -148,7 +153,7 @@ fn check_format(about: &Path) -> Result<(), StoreError> {
 }
 
 /// Whether everything acknowledged is there. To repair, the last commit there ever was, if something is missing.
-fn check_commits(
+pub(super) fn check_commits(
     path: &Path,
     moment: &Moment,
     repair: bool,

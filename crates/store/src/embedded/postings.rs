@@ -39,7 +39,7 @@ impl Head {
 fn put_versions(bytes: &mut Vec<u8>, versions: &[u64]) {
     let mut before = 0;
     for &version in versions {
-        put_number(bytes, version - before);
+        put_number(bytes, version.saturating_sub(before));
         before = version;
     }
 }
@@ -113,7 +113,7 @@ pub(super) fn remove(stage: &mut Stage, key: &[u8], version: u64) -> Result<(), 
     if let Ok(place) = head.versions.binary_search(&version) {
         head.versions.remove(place);
     } else {
-        head.chunks -= u64::from(remove_from_chunk(stage, key, version)?);
+        head.chunks = head.chunks.saturating_sub(u64::from(remove_from_chunk(stage, key, version)?));
     }
     if head.versions.is_empty() && head.chunks == 0 {
         stage.delete(Tree::Keys, key);

@@ -92,7 +92,7 @@ fn records_are_frozen() {
         expires: Some(-1),
         cluster: Some(("c".into(), 2)),
         metadata: [("a".to_owned(), json!(1))].into_iter().collect(),
-        text: None,
+        text: Some("text".into()),
     };
     let hex: String = codec::record(&record).iter().map(|byte| format!("{byte:02x}")).collect();
     let parts = [
@@ -105,10 +105,12 @@ fn records_are_frozen() {
         "030173",
         "04080100000000000000",
         "0508ffffffffffffffff",
+        "0b080400000000000000",
         "06050200000063",
         "07077b2261223a317d",
     ];
     assert_eq!(hex, parts.concat());
+    assert_eq!(codec::text_length(&codec::record(&record)), Some(4));
     assert_eq!(codec::text("短"), ["\0".as_bytes(), "短".as_bytes()].concat());
 }
 

@@ -1,21 +1,21 @@
-//! Whether everything fits together, and mending what can be made again from the records.
+//! Whether everything fits together.
 
+use super::Embedded;
 use super::codec::{self, Counters};
 use super::engine::{Moment, Read};
 use super::find::Open;
-use super::group::{Group, distinct};
+use super::group::distinct;
 use super::layout::{self, Tree};
 use super::postings::{self, Head};
-use super::{Embedded, Options, opening};
 use crate::StoreError;
+use crate::near::Contents;
 use crate::record::Record;
-use std::path::Path;
+use leitong_fingerprint::Fingerprint;
 use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Problems that are told one by one; the others are only counted.
 const TOLD: usize = 20;
-/// Records whose keys are made again at a time.
-const AT_A_TIME: usize = 500;
 
 /// What a check has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,141 +45,32 @@ impl Findings {
     }
 }
 
-/// Opens a store whatever is missing, mends it, and says what was wrong. Records and texts cannot be made again; ids, keys,
-/// expiries, counters and indexes can.
-pub fn repair(
-    path: &Path,
-    options: Options,
-    progress: &mut dyn FnMut(u64),
-) -> Result<(Vec<String>, Findings), StoreError> {
-    let store = opening::open(path, Options { create: false, ..options.clone() }, true)?;
-    let mut mended = store.notices();
-    let findings = store.verify(progress)?;
-    if findings.problem_count > 0 {
-        mended.extend(findings.problems);
-        store.make_keys_again()?;
-        // Counters and deletions have changed under the indexes, so they are made again too.
-        store.close()?;
-        let store = opening::open(path, Options { create: false, ..options }, true)?;
-        let findings = store.verify(progress)?;
-        store.close()?;
-        return Ok((mended, findings));
-    }
-    store.close()?;
-    Ok((mended, findings))
-}
-
 impl Embedded {
-    /// Reads everything once and compares what must agree. Nothing is written meanwhile. `progress` is called with the
-    /// number of records looked at.
+    /// Reads everything once, as it is at one moment, and compares what must agree. Others may write meanwhile. `progress` is
+    /// called with the number of records looked at.
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<Findings, StoreError> {
         self.shared.check()?;
-        let view = self.shared.read();
+        let mut checks = Vec::new();
+        let moment = {
+            let view = self.shared.read();
+            for open in view.collections.values() {
+                let contents = open.spaces.iter().map(|(_, index)| index.contents());
+                checks.push((Arc::clone(open), contents.collect::<Result<Vec<_>, _>>()?));
+            }
+            view.moment.clone()
+        };
         let mut findings = Findings::default();
-        for open in view.collections.values() {
-            Check { open, moment: &view.moment, findings: &mut findings, progress }.all()?;
+        for (open, contents) in &checks {
+            Check { open, contents, moment: &moment, findings: &mut findings, progress }.all()?;
         }
         Ok(findings)
-    }
-
-    fn make_keys_again(&self) -> Result<(), StoreError> {
-        let collections: Vec<Arc<Open>> = self.shared.read().collections.values().cloned().collect();
-        for open in collections {
-            let number = open.number;
-            let erase = move |group: &mut Group<'_>| {
-                group.erase_some(layout::prefixes(number).map(|prefix| (Tree::Keys, prefix)).into_iter())
-            };
-            while self.change(Box::new(erase))? {}
-            let mut from = 0;
-            loop {
-                let (own, next) = (Arc::clone(&open), Arc::new(std::sync::atomic::AtomicU64::new(from)));
-                let reached = Arc::clone(&next);
-                let more = self.change(Box::new(move |group| {
-                    let (after, more) = group.make_keys(&own, from)?;
-                    reached.store(after, std::sync::atomic::Ordering::Relaxed);
-                    Ok(more)
-                }))?;
-                from = next.load(std::sync::atomic::Ordering::Relaxed);
-                if !more {
-                    break;
-                }
-            }
-            loop {
-                let own = Arc::clone(&open);
-                if !self.change(Box::new(move |group| group.drop_texts(&own)))? {
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Group<'_> {
-    /// Makes the keys of some records again; the version to go on with, and whether there are more.
-    fn make_keys(&mut self, open: &Open, from: u64) -> Result<(u64, bool), StoreError> {
-        let mut records = Vec::new();
-        let prefix = open.number.to_be_bytes();
-        self.stage.scan(Tree::Records, &prefix, &layout::version(open.number, from), &mut |key, value| {
-            records.extend(layout::last_number(key).zip(codec::parse_record(value)));
-            Ok(records.len() < AT_A_TIME)
-        })?;
-        let more = records.len() == AT_A_TIME;
-        let after = records.last().map_or(from, |(version, _)| version + 1);
-        if from == 0 {
-            self.counters.insert(open.number, Counters::default());
-        }
-        for (version, record) in records {
-            self.make_keys_of(open, version, &record)?;
-        }
-        let counters = self.counters.entry(open.number).or_default();
-        counters.next = counters.next.max(after);
-        self.stage.put(Tree::Keys, layout::counters(open.number), counters.bytes());
-        Ok((after, more))
-    }
-
-    /// Removes some texts that belong to no record; whether there were any.
-    fn drop_texts(&mut self, open: &Open) -> Result<bool, StoreError> {
-        let (mut stray, prefix) = (Vec::new(), open.number.to_be_bytes());
-        let stage = &self.stage;
-        stage.scan(Tree::Texts, &prefix, &prefix, &mut |key, _| {
-            if stage.get(Tree::Records, key)?.is_none() {
-                stray.push(key.to_vec());
-            }
-            Ok(stray.len() < AT_A_TIME)
-        })?;
-        let any = !stray.is_empty();
-        stray.into_iter().for_each(|key| self.stage.delete(Tree::Texts, key));
-        Ok(any)
-    }
-
-    fn make_keys_of(&mut self, open: &Open, version: u64, record: &Record) -> Result<(), StoreError> {
-        // The younger of two records of one id has replaced the other.
-        let counters = self.counters.entry(open.number).or_default();
-        match open.version_of(&self.stage, &record.id)? {
-            None => counters.documents += 1,
-            Some(older) => {
-                for key in open.record(&self.stage, older, i64::MIN)?.iter().flat_map(distinct) {
-                    postings::remove(&mut self.stage, &layout::postings(open.number, key), older)?;
-                }
-                self.stage.delete(Tree::Records, layout::version(open.number, older));
-                self.stage.delete(Tree::Texts, layout::version(open.number, older));
-            }
-        }
-        self.stage.put(Tree::Keys, layout::id(open.number, &record.id), version.to_be_bytes());
-        if let Some(expires) = record.expires {
-            self.stage.put(Tree::Keys, layout::expiry(open.number, expires, version), []);
-        }
-        for key in distinct(record) {
-            postings::insert(&mut self.stage, &layout::postings(open.number, key), version)?;
-        }
-        Ok(())
     }
 }
 
 /// The check of one collection.
 struct Check<'c> {
     open: &'c Open,
+    contents: &'c [Box<dyn Contents>],
     moment: &'c Moment,
     findings: &'c mut Findings,
     progress: &'c mut dyn FnMut(u64),
@@ -189,10 +80,27 @@ struct Check<'c> {
 #[derive(Default)]
 struct Expected {
     records: u64,
+    texts: u64,
     keys: u64,
     expiries: u64,
-    near: Vec<u64>,
+    near: Vec<Sum>,
     next: u64,
+}
+
+/// Fingerprints under their numbers, in any order: two lists that differ have different sums, but for a chance of 2^-64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    count: u64,
+    hashes: u64,
+}
+
+impl Sum {
+    fn add(&mut self, version: u64, fingerprint: &Fingerprint) {
+        let words = std::iter::once(&version).chain(fingerprint.words());
+        let bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
+        self.count += 1;
+        self.hashes = self.hashes.wrapping_add(xxh3_64(&bytes));
+    }
 }
 
 impl Check<'_> {
@@ -203,19 +111,19 @@ impl Check<'_> {
                 return Ok(());
             }
         }
-        let mut expected = Expected { near: vec![0; self.open.spaces.len()], ..Expected::default() };
+        let mut expected =
+            Expected { near: vec![Sum::default(); self.open.spaces.len()], ..Expected::default() };
         let prefix = self.open.number.to_be_bytes();
         let moment = self.moment;
         moment.scan(Tree::Records, &prefix, &prefix, &mut |key, value| {
             let version = layout::last_number(key).unwrap_or(u64::MAX);
             match codec::parse_record(value) {
-                Some(record) => self.record(version, &record, &mut expected)?,
+                Some(record) => {
+                    self.record(version, &record, &mut expected)?;
+                    self.text(version, codec::text_length(value), &mut expected)?;
+                }
                 None => self.findings.wrong(format!("version {version} cannot be read")),
             }
-            Ok(true)
-        })?;
-        moment.scan(Tree::Texts, &prefix, &prefix, &mut |key, value| {
-            self.text(key, value)?;
             Ok(true)
         })?;
         self.counts(&expected)
@@ -242,33 +150,38 @@ impl Check<'_> {
             let there = moment.get(Tree::Keys, &layout::expiry(open.number, expires, version))?.is_some();
             self.findings.expect(there, || format!("{} would not expire", at()));
         }
-        for ((settings, index), count) in open.spaces.iter().zip(&mut expected.near) {
-            let Some(fingerprint) = record.signals.near(settings.space) else { continue };
-            *count += 1;
-            let mut found = false;
-            index.search(&[(0, fingerprint, 0)], &mut |_, other, _| found |= other == version)?;
-            self.findings.expect(found, || format!("an index does not find {}", at()));
+        for ((settings, _), sum) in open.spaces.iter().zip(&mut expected.near) {
+            if let Some(fingerprint) = record.signals.near(settings.space) {
+                sum.add(version, fingerprint);
+            }
         }
         Ok(())
     }
 
-    fn text(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        let version = layout::last_number(key).unwrap_or(u64::MAX);
+    /// The text of a record must be there, readable, and as long as the record says.
+    fn text(&mut self, version: u64, length: Option<u64>, expected: &mut Expected) -> Result<(), StoreError> {
+        let Some(length) = length else { return Ok(()) };
+        expected.texts += 1;
         let name = &self.open.about.name;
-        self.findings.texts += 1;
-        let readable = codec::parse_text(value).is_some();
-        self.findings
-            .expect(readable, || format!("the text of version {version} of {name:?} cannot be read"));
-        let owned = self.moment.get(Tree::Records, key)?.is_some();
-        self.findings
-            .expect(owned, || format!("the text of version {version} of {name:?} belongs to no record"));
+        let bytes = self.moment.get(Tree::Texts, &layout::version(self.open.number, version))?;
+        self.findings.texts += u64::from(bytes.is_some());
+        let found = bytes.and_then(|bytes| codec::parse_text(&bytes)).map(|text| text.len() as u64);
+        self.findings.expect(found == Some(length), || {
+            format!("the text of version {version} of {name:?} is missing or not as it was written")
+        });
         Ok(())
     }
 
     /// Nothing may lead to what is not there: the numbers must be equal.
     fn counts(self, expected: &Expected) -> Result<(), StoreError> {
-        let Self { open, moment, findings, .. } = self;
+        let Self { open, contents, moment, findings, .. } = self;
         let name = &open.about.name;
+        let mut texts = 0;
+        let own = open.number.to_be_bytes();
+        moment.scan(Tree::Texts, &own, &own, &mut |_, _| {
+            texts += 1;
+            Ok(true)
+        })?;
         let count = |prefix: &[u8], each: &mut dyn FnMut(&[u8], &[u8]) -> u64| {
             let mut sum = 0;
             moment.scan(Tree::Keys, prefix, prefix, &mut |key, value| {
@@ -290,6 +203,7 @@ impl Check<'_> {
         let counters = counters.and_then(|bytes| Counters::parse(&bytes)).unwrap_or_default();
         let pairs = [
             ("ids", ids, expected.records),
+            ("texts", texts, expected.texts),
             ("expiries", expiries, expected.expiries),
             ("keys", keys, expected.keys),
             ("documents counted", counters.documents, expected.records),
@@ -299,11 +213,12 @@ impl Check<'_> {
                 .expect(found == expected, || format!("{name:?} has {found} {what}, its records {expected}"));
         }
         findings.expect(counters.next >= expected.next, || format!("{name:?} would use versions again"));
-        for ((settings, index), expected) in open.spaces.iter().zip(&expected.near) {
-            let items = index.stats().items;
-            let space = settings.space.0;
-            findings.expect(items == *expected, || {
-                format!("index {space} of {name:?} has {items} fingerprints, its records {expected}")
+        for (((settings, _), contents), expected) in open.spaces.iter().zip(contents).zip(&expected.near) {
+            let mut sum = Sum::default();
+            contents.for_each(&mut |version, fingerprint| sum.add(version, &fingerprint))?;
+            let (space, count, expected_count) = (settings.space.0, sum.count, expected.count);
+            findings.expect(sum == *expected, || {
+                format!("index {space} of {name:?} has {count} fingerprints, its records {expected_count}, and they differ")
             });
         }
         Ok(())

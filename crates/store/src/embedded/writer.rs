@@ -4,12 +4,13 @@
 
 use super::chain::Chain;
 use super::codec::Counters;
-use super::group::{Effect, Group, Prepared};
+use super::group::{Collections, Effect, Group, Prepared};
 use super::pulse::Pulse;
 use super::stage::Stage;
 use super::{Shared, View};
 use crate::StoreError;
 use crate::seam::Added;
+use leitong_index::hamming::HammingError;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,11 +34,12 @@ pub(super) enum Work {
         collection: String,
         ids: Vec<String>,
     },
-    /// Anything else: it is given the group, and says whether there was something to do or there may be more.
+    /// Anything else, in a group of its own: it is given the group, and says whether there was something to do or there may
+    /// be more.
     Change(Change),
 }
 
-pub(super) type Change = Box<dyn FnOnce(&mut Group<'_>) -> Result<bool, StoreError> + Send>;
+pub(super) type Change = Box<dyn Fn(&mut Group<'_>) -> Result<bool, StoreError> + Send>;
 
 /// What was done.
 #[derive(Debug)]
@@ -82,17 +84,28 @@ pub(super) struct Writer {
 impl Writer {
     /// Works until nobody can ask any more, and gives back what closing needs.
     pub(super) fn run(mut self) -> (Pulse, Chain) {
-        while let Ok(first) = self.requests.recv() {
-            let requests = self.gather(first);
-            self.work(requests);
+        let mut alone = None;
+        while let Some(first) = alone.take().or_else(|| self.requests.recv().ok()) {
+            let requests;
+            (requests, alone) = self.gather(first);
+            let shared = Arc::clone(&self.shared);
+            let work = std::panic::AssertUnwindSafe(|| self.work(requests));
+            if std::panic::catch_unwind(work).is_err() {
+                shared.stop("the writer panicked");
+            }
         }
         (self.pulse, self.chain)
     }
 
     /// Everything that is waiting. When several were served by the last commit, the others are on their way: waiting for
-    /// them as long as a commit takes makes groups larger and costs each at most that.
-    fn gather(&self, first: Request) -> Vec<Request> {
+    /// them as long as a commit takes makes groups larger and costs each at most that. A change goes alone, so one may be
+    /// left over.
+    fn gather(&self, first: Request) -> (Vec<Request>, Option<Request>) {
         let (mut operations, mut bytes) = (first.work.operations(), first.work.bytes());
+        let is_change = |request: &Request| matches!(request.work, Work::Change(_));
+        if is_change(&first) {
+            return (vec![first], None);
+        }
         let mut requests = vec![first];
         let deadline = Instant::now() + self.last.0.min(MOST_WAIT);
         while operations < MOST_OPERATIONS && bytes < MOST_BYTES {
@@ -106,11 +119,14 @@ impl Writer {
                     }
                 }
             };
+            if is_change(&next) {
+                return (requests, Some(next));
+            }
             operations += next.work.operations();
             bytes += next.work.bytes();
             requests.push(next);
         }
-        requests
+        (requests, None)
     }
 
     fn work(&mut self, requests: Vec<Request>) {
@@ -118,50 +134,30 @@ impl Writer {
         let count = requests.len();
         let (works, replies): (Vec<Work>, Vec<_>) =
             requests.into_iter().map(|request| (request.work, request.reply)).unzip();
-        let before = self.counters.clone();
         let start = Instant::now();
-        match self.commit(works) {
-            Ok(answers) => {
-                let wall = start.elapsed();
-                self.last = (wall, count);
-                self.shared.activity.count(operations, wall);
-                // Whoever no longer waits for the answer does not mind that it is lost.
-                replies.into_iter().zip(answers).for_each(|(reply, answer)| _ = reply.send(answer));
-            }
+        let (answers, written) = match self.commit(&works) {
+            Ok(done) => done,
             Err(error) => {
-                self.counters = before;
-                let error = Arc::new(error);
-                replies.into_iter().for_each(|reply| _ = reply.send(Err(copy(&self.shared.path, &error))));
+                let all = works.iter().map(|_| Err(copy(&self.shared.path, &error)));
+                (all.collect(), false)
             }
+        };
+        if written {
+            self.last = (start.elapsed(), count);
+            self.shared.activity.count(operations, start.elapsed());
         }
+        // Whoever no longer waits for the answer does not mind that it is lost.
+        replies.into_iter().zip(answers).for_each(|(reply, answer)| _ = reply.send(answer));
     }
 
-    /// Stages, writes and publishes a group. An error means that none of it was done.
-    fn commit(&mut self, works: Vec<Work>) -> Result<Vec<Result<Done, StoreError>>, StoreError> {
+    /// Stages, writes and publishes a group: the answers, and whether anything was written. An error means that nothing was.
+    fn commit(&mut self, works: &[Work]) -> Result<(Answers, bool), StoreError> {
         self.shared.check()?;
         let shared = Arc::clone(&self.shared);
-        let (moment, collections) = {
-            let view = shared.read();
-            (view.moment.clone(), view.collections.clone())
-        };
-        let mut group = Group {
-            stage: Stage::new(moment),
-            effects: Vec::new(),
-            collections,
-            counters: &mut self.counters,
-            clock: &shared.clock,
-            commit: self.chain.next(),
-        };
-        let mut answers = Vec::with_capacity(works.len());
-        for work in works {
-            match stage(&mut group, work) {
-                Err(error) if !is_users(&error) => return Err(error),
-                answer => answers.push(answer),
-            }
-        }
-        let Group { mut stage, effects, collections, .. } = group;
+        let (staged, answers) = self.stage_all(works);
+        let Staged { mut stage, effects, collections } = staged;
         if stage.is_empty() {
-            return Ok(answers);
+            return Ok((answers, false));
         }
         self.chain.extend(&mut stage);
         shared.engine.commit(stage.into_changes()).inspect_err(|error| shared.stop(&error.to_string()))?;
@@ -169,43 +165,103 @@ impl Writer {
             // The documents are safe; only damage to the journal would go unnoticed.
             shared.notice(format!("{error}"));
         }
-        self.publish(effects, collections);
-        Ok(answers)
+        self.publish(&effects, collections);
+        Ok((answers, true))
+    }
+
+    /// Stages all requests but those that fail. One that fails half way may have staged something, so all begins anew
+    /// without it.
+    fn stage_all(&mut self, works: &[Work]) -> (Staged, Answers) {
+        let shared = Arc::clone(&self.shared);
+        let before = self.counters.clone();
+        let mut failed: Vec<Option<StoreError>> = works.iter().map(|_| None).collect();
+        'anew: loop {
+            self.counters.clone_from(&before);
+            let (moment, collections) = {
+                let view = shared.read();
+                (view.moment.clone(), view.collections.clone())
+            };
+            let mut group = Group {
+                stage: Stage::new(moment),
+                effects: Vec::new(),
+                collections,
+                counters: &mut self.counters,
+                clock: &shared.clock,
+                commit: self.chain.next(),
+            };
+            let mut answers: Answers = Vec::with_capacity(works.len());
+            for (at, work) in works.iter().enumerate() {
+                if failed[at].is_some() {
+                    // Its place; the error comes at the end.
+                    answers.push(Ok(Done::Changed(false)));
+                    continue;
+                }
+                match stage(&mut group, work) {
+                    Err(error) if !is_users(&error) => {
+                        failed[at] = Some(error);
+                        continue 'anew;
+                    }
+                    answer => answers.push(answer),
+                }
+            }
+            let Group { stage, effects, collections, .. } = group;
+            for (answer, error) in answers.iter_mut().zip(failed) {
+                error.into_iter().for_each(|error| *answer = Err(error));
+            }
+            return (Staged { stage, effects, collections }, answers);
+        }
     }
 
     /// Shows a written group to readers, all at once.
-    fn publish(&self, effects: Vec<Effect>, collections: super::group::Collections) {
+    fn publish(&self, effects: &[Effect], collections: Collections) {
         let mut view = self.shared.write();
         let deletions = effects.iter().filter(|effect| matches!(effect, Effect::Delete(..))).count();
         self.shared.deletions.fetch_add(deletions as u64, Relaxed);
         for effect in effects {
-            if let Err(error) = apply(&effect).or_else(|_| apply(&effect)) {
+            if let Err(error) = self.apply(effect) {
                 // It is on disk but cannot be found: better no answers than wrong ones. Opening again mends it.
-                self.shared.stop(&format!("the index could not take a fingerprint: {error}"));
+                self.shared.stop(&format!("the index could not take a change: {error}"));
             }
         }
         *view = View { moment: self.shared.engine.moment(), collections };
         self.shared.commits.store(self.chain.last(), Relaxed);
     }
-}
 
-/// Tried twice by the caller: an index reports what went wrong in an earlier merge once, and then goes on.
-fn apply(effect: &Effect) -> Result<(), StoreError> {
-    match effect {
-        Effect::Insert(open, space, version, fingerprint) => {
-            let mut of_space = open.spaces.iter().filter(|(settings, _)| settings.space == *space);
-            of_space.try_for_each(|(_, index)| Ok(index.insert_at(*version, fingerprint)?))
+    fn apply(&self, effect: &Effect) -> Result<(), HammingError> {
+        match effect {
+            Effect::Insert(open, space, version, fingerprint) => {
+                let mut of_space = open.spaces.iter().filter(|(settings, _)| settings.space == *space);
+                of_space.try_for_each(|(_, index)| self.twice(|| index.insert_at(*version, fingerprint)))
+            }
+            Effect::Delete(open, version) => {
+                open.spaces.iter().try_for_each(|(_, index)| self.twice(|| index.delete(*version)))
+            }
         }
-        Effect::Delete(open, version) => {
-            open.spaces.iter().try_for_each(|(_, index)| Ok(index.delete(*version)?))
-        }
+    }
+
+    /// An index reports once what went wrong in an earlier merge, and then goes on.
+    fn twice(&self, change: impl Fn() -> Result<(), HammingError>) -> Result<(), HammingError> {
+        change().or_else(|error| {
+            self.shared.notice(format!("an index could not be merged: {error}"));
+            change()
+        })
     }
 }
 
-fn stage(group: &mut Group<'_>, work: Work) -> Result<Done, StoreError> {
+/// One answer for each request.
+type Answers = Vec<Result<Done, StoreError>>;
+
+/// A group that is ready to be written.
+struct Staged {
+    stage: Stage,
+    effects: Vec<Effect>,
+    collections: Collections,
+}
+
+fn stage(group: &mut Group<'_>, work: &Work) -> Result<Done, StoreError> {
     Ok(match work {
-        Work::Add { collection, additions } => Done::Added(group.add(&collection, additions)?),
-        Work::Remove { collection, ids } => Done::Removed(group.remove(&collection, &ids)?),
+        Work::Add { collection, additions } => Done::Added(group.add(collection, additions)?),
+        Work::Remove { collection, ids } => Done::Removed(group.remove(collection, ids)?),
         Work::Change(change) => Done::Changed(change(group)?),
     })
 }

@@ -82,6 +82,14 @@ pub enum StoreError {
         /// What it was made for.
         built: u32,
     },
+    /// A distance that means nothing.
+    #[error("a distance of {within} among {width} bits would find nearly everything: use one below {}", width / 2)]
+    Senseless {
+        /// The width.
+        width: u32,
+        /// The distance.
+        within: u32,
+    },
     /// Another process, or another part of this one, has the store open.
     #[error("{path} is in use by {holder}: stop that process or use it, one process at a time can open a folder", path = path.display())]
     InUse {

@@ -176,10 +176,12 @@ impl Collection {
             return Err(StoreError::Twice { space });
         }
         let known = |width| leitong_fingerprint::bits::WIDTHS.contains(&width);
-        match self.spaces.iter().find(|space| !known(space.width)) {
-            Some(space) => Err(StoreError::Width { space: space.space, expected: 64, found: space.width }),
-            None => Ok(()),
-        }
+        self.spaces.iter().try_for_each(|&SpaceSettings { space, width, within }| {
+            if !known(width) {
+                return Err(StoreError::Width { space, expected: 64, found: width });
+            }
+            if within >= width / 2 { Err(StoreError::Senseless { width, within }) } else { Ok(()) }
+        })
     }
 
     /// Whether it may be taken for another: everything but `about` must be the same.

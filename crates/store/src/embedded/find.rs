@@ -92,6 +92,20 @@ impl Open {
         codec::parse_record(&bytes).map(Some).ok_or_else(|| self.damaged(read, version, "record"))
     }
 
+    /// Calls `each` with the versions that have expired and have not been swept, until it says stop with `false`.
+    pub(super) fn each_expired(
+        &self,
+        read: &impl Read,
+        now: i64,
+        each: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), StoreError> {
+        let prefix = layout::expiries(self.number);
+        let last = layout::expiry(self.number, now, u64::MAX);
+        read.scan(Tree::Keys, &prefix, &prefix, &mut |key, _| {
+            Ok(key <= last.as_slice() && layout::last_number(key).is_none_or(&mut *each))
+        })
+    }
+
     /// The version of an id, expired or not.
     pub(super) fn version_of(&self, read: &impl Read, id: &str) -> Result<Option<u64>, StoreError> {
         let Some(bytes) = read.get(Tree::Keys, &layout::id(self.number, id))? else { return Ok(None) };

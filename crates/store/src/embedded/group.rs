@@ -292,14 +292,9 @@ impl Group<'_> {
         let open: Vec<Arc<Open>> = self.collections.values().cloned().collect();
         for open in open {
             let mut expired = Vec::new();
-            let prefix = layout::expiries(open.number);
-            let end = layout::expiry(open.number, now.saturating_add(1), 0);
-            self.stage.scan(Tree::Keys, &prefix, &prefix, &mut |key, _| {
-                if key >= end.as_slice() || expired.len() == SWEPT {
-                    return Ok(false);
-                }
-                expired.extend(layout::last_number(key));
-                Ok(true)
+            open.each_expired(&self.stage, now, &mut |version| {
+                expired.push(version);
+                expired.len() < SWEPT
             })?;
             let before = *self.counters(&open);
             for &version in &expired {

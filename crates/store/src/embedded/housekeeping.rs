@@ -148,11 +148,9 @@ fn has_expired(shared: &Shared) -> Result<bool, StoreError> {
     };
     let mut any = false;
     for open in collections.values() {
-        let prefix = layout::expiries(open.number);
-        let end = layout::expiry(open.number, now.saturating_add(1), 0);
-        moment.scan(Tree::Keys, &prefix, &prefix, &mut |key, _| {
-            any |= key < end.as_slice();
-            Ok(false)
+        open.each_expired(&*moment, now, &mut |_| {
+            any = true;
+            false
         })?;
     }
     Ok(any)

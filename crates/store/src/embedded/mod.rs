@@ -13,6 +13,8 @@ mod backup;
 mod chain;
 mod codec;
 mod engine;
+#[cfg(test)]
+mod faults;
 mod find;
 mod group;
 mod housekeeping;

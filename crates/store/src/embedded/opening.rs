@@ -336,13 +336,10 @@ impl Open {
     pub(super) fn count(&self, read: &impl Read, now: i64) -> Result<Count, StoreError> {
         let bytes = read.get(Tree::Keys, &layout::counters(self.number))?;
         let counters = bytes.and_then(|bytes| Counters::parse(&bytes)).unwrap_or_default();
-        let prefix = layout::expiries(self.number);
-        let end = layout::expiry(self.number, now.saturating_add(1), 0);
         let mut expired = 0;
-        read.scan(Tree::Keys, &prefix, &prefix, &mut |key, _| {
-            let on = key < end.as_slice();
-            expired += u64::from(on);
-            Ok(on)
+        self.each_expired(read, now, &mut |_| {
+            expired += 1;
+            true
         })?;
         Ok(Count { documents: counters.documents.saturating_sub(expired), next_version: counters.next })
     }

@@ -58,7 +58,7 @@ impl Collection {
             When::New => self.add_by(good, &Policy::New)?,
             When::UnlessDuplicate => self.add_unless(good, evidence)?,
         };
-        self.release_replaced(added.iter().map(|(_, added)| added))?;
+        self.release_added(added.iter().map(|(_, added)| added))?;
         for (place, added) in added {
             answers[place] = Some(Ok(added));
         }

@@ -10,13 +10,15 @@
 
 use super::answer::{Assigned, Cluster, Member};
 use super::document::Document;
+use super::pace::Pace;
+use super::release::fits;
 use super::signals::{KEY_EXACT, cluster_key, set_cluster};
 use super::{Collection, DetectError, DocumentError};
 use leitong_store::{Added, Addition, Candidate, Policy, Probe, Query, Rank, Record, Space, Want};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Records fetched at a time.
+/// Records fetched at a time, or at first.
 const PAGE: usize = 1024;
 
 /// A record on its way into a cluster.
@@ -45,14 +47,15 @@ struct Joining {
     placing: Placing,
     centre: String,
     distance: u32,
-    /// The centre's version, where it is known.
-    version: Option<u64>,
 }
 
 impl Collection {
     /// Stores documents, each in the cluster of the nearest centre within the collection's distance (the oldest of several),
     /// or as a centre of its own if there is none, in order. A document of the same id is replaced; if it was a centre, its
     /// members are assigned anew before, as [`Collection::remove`] does it.
+    ///
+    /// A centre that expires goes without a word: its members are in no listed cluster until they are assigned anew, which
+    /// happens when its id is stored or removed again, or by [`Collection::mend_clusters`] (`leitong compact`).
     ///
     /// A document without a SimHash joins the cluster of a stored one with the same letters, or becomes a centre that others
     /// join for being equal.
@@ -71,26 +74,26 @@ impl Collection {
         let ids: Vec<&str> = records.iter().map(|(_, record)| record.id.as_str()).collect();
         let centres = self.centres_among(&ids)?;
         for run in runs(records, &centres) {
-            let first = run.first().map_or(String::new(), |(_, record)| record.id.clone());
-            self.release(&self.centres_among(&[&first])?)?;
-            let mut replaced = Vec::new();
+            let ids: Vec<String> = run.iter().map(|(_, record)| record.id.clone()).collect();
+            if let Some(first) = ids.first() {
+                self.release(&self.centres_among(&[first])?)?;
+            }
             let unplaced = run.into_iter().map(|(place, record)| (place, record, None)).collect();
-            for (place, assigned) in self.place(unplaced, &[], &mut replaced)? {
+            for (place, assigned) in self.place(unplaced, &[])? {
                 answers[place] = Ok(Some(assigned));
             }
-            // Whoever joined one of them between the last look and its replacement.
-            self.release_outdated(replaced)?;
+            // Whoever joined one of them between the last look and its replacement, or a centre of the same id that had
+            // expired, of which the store says nothing.
+            self.release_outdated(ids)?;
         }
         Ok(answers.into_iter().filter_map(Result::transpose).collect())
     }
 
-    /// Puts records into clusters other than those of these centres, which are about to go: id and version of each. The ids
-    /// that had been stored before go into `replaced`.
+    /// Puts records into clusters other than those of these centres, which are about to go: id and version of each.
     pub(super) fn place(
         &self,
         records: Vec<Unplaced>,
         leaving: &[(String, u64)],
-        replaced: &mut Vec<String>,
     ) -> Result<Vec<(usize, Assigned)>, DetectError> {
         let judged: Vec<u64> = leaving.iter().map(|(_, version)| *version).collect();
         let avoid: Vec<String> = leaving.iter().map(|(id, _)| id.clone()).collect();
@@ -100,29 +103,23 @@ impl Collection {
         };
         let mut round = Round { open: records.into_iter().map(start).collect(), done: Vec::new() };
         while !round.open.is_empty() {
-            let joining = self.try_as_centres(&mut round, replaced)?;
-            self.join(joining, &mut round, replaced)?;
+            let joining = self.try_as_centres(&mut round)?;
+            self.join(joining, &mut round)?;
         }
         Ok(round.done)
     }
 
     /// Stores records as centres where none is near. The others, with what is near; those to be tried again stay open.
-    fn try_as_centres(
-        &self,
-        round: &mut Round,
-        replaced: &mut Vec<String>,
-    ) -> Result<Vec<Joining>, DetectError> {
+    fn try_as_centres(&self, round: &mut Round) -> Result<Vec<Joining>, DetectError> {
         let open = std::mem::take(&mut round.open);
         let additions = open.iter().map(|placing| self.as_centre(placing)).collect();
         let mut joining = Vec::new();
         for (mut placing, added) in open.into_iter().zip(self.store().add(self.name(), additions)?) {
             match added {
-                Added::Stored { version, replaced: old } => {
+                Added::Stored { version, .. } => {
                     let id = placing.record.id;
-                    replaced.extend(old.map(|_| id.clone()));
-                    round
-                        .done
-                        .push((placing.place, Assigned { centre: id.clone(), id, version, distance: 0 }));
+                    let assigned = Assigned { centre: id.clone(), id, version, distance: 0 };
+                    round.done.push((placing.place, assigned));
                 }
                 // Somebody else has replaced or removed it: that stays.
                 Added::Changed { .. } => {}
@@ -130,8 +127,8 @@ impl Collection {
                 Added::Exists { .. } => round.open.push(placing),
                 Added::Unjudged(found) => {
                     let nearest = found.candidates.iter().find_map(|one| placing.cluster_of(one));
-                    if let Some((centre, distance, version)) = nearest {
-                        joining.push(Joining { placing, centre, distance, version });
+                    if let Some((centre, distance)) = nearest {
+                        joining.push(Joining { placing, centre, distance });
                     } else {
                         placing.judged.extend(found.candidates.iter().map(|one| one.rank.version));
                         placing.limit = (placing.limit * 4).min(PAGE);
@@ -168,12 +165,7 @@ impl Collection {
     }
 
     /// Stores records as members. Those whose centre has gone away meanwhile are tried again.
-    fn join(
-        &self,
-        joining: Vec<Joining>,
-        round: &mut Round,
-        replaced: &mut Vec<String>,
-    ) -> Result<(), DetectError> {
+    fn join(&self, joining: Vec<Joining>, round: &mut Round) -> Result<(), DetectError> {
         if joining.is_empty() {
             return Ok(());
         }
@@ -181,11 +173,11 @@ impl Collection {
         let centres: Vec<&str> = joining.iter().map(|one| one.centre.as_str()).collect();
         let centres = self.store().get(self.name(), &centres, Want::Record)?;
         for ((mut one, added), centre) in joining.into_iter().zip(added).zip(centres) {
+            // A centre that has been replaced by an equal one may keep its members.
             let still = centre.is_some_and(|centre| {
-                is_centre(&centre.record) && one.version.is_none_or(|version| version == centre.version)
+                is_centre(&centre.record) && fits(&one.placing.record, one.distance, &centre.record)
             });
-            let Added::Stored { version, replaced: old } = added else { continue };
-            replaced.extend(old.map(|_| one.placing.record.id.clone()));
+            let Added::Stored { version, .. } = added else { continue };
             let id = one.placing.record.id.clone();
             let assigned = Assigned { id, version, centre: one.centre.clone(), distance: one.distance };
             round.done.push((one.placing.place, assigned));
@@ -200,6 +192,8 @@ impl Collection {
     }
 
     /// The clusters in the order of their centres' ids, from the first behind `after`. The centres are the deduplicated set.
+    /// Members of a centre that has expired are in none of them until they are assigned anew
+    /// ([`Collection::mend_clusters`], `leitong compact`).
     pub fn clusters(&self, after: Option<&str>, limit: usize) -> Result<Vec<Cluster>, DetectError> {
         let mut found: Vec<Cluster> = Vec::new();
         let mut after = after.map(str::to_owned);
@@ -218,15 +212,12 @@ impl Collection {
     }
 
     fn count_members(&self, centre: &str) -> Result<u64, DetectError> {
-        let (mut count, mut after) = (0, None);
-        loop {
-            let (page, more) = self.member_page(centre, after, PAGE)?;
-            after = page.last().map(|last| last.rank).or(after);
-            count += page.iter().filter(|one| belongs(&one.record, centre)).count() as u64;
-            if !more {
-                return Ok(count);
-            }
-        }
+        let mut count = 0;
+        self.each_member_page(centre, None, PAGE, &mut |page| {
+            count += page.len() as u64;
+            Ok(true)
+        })?;
+        Ok(count)
     }
 
     /// The documents of a cluster, its centre included, the oldest first, from the first behind the version `after`.
@@ -236,48 +227,56 @@ impl Collection {
         after: Option<u64>,
         limit: usize,
     ) -> Result<Vec<Member>, DetectError> {
-        let mut after = after.map(|version| Rank { distance: Rank::FAR, keys: Reverse(1), version });
+        let after = after.map(|version| Rank { distance: Rank::FAR, keys: Reverse(1), version });
         let mut members = Vec::new();
-        loop {
-            let (page, more) = self.member_page(centre, after, PAGE.min(limit))?;
-            after = page.last().map(|last| last.rank).or(after);
-            let own = page.into_iter().filter(|one| belongs(&one.record, centre));
-            members.extend(own.take(limit - members.len()).map(member));
-            if !more || members.len() >= limit {
-                return Ok(members);
-            }
-        }
+        self.each_member_page(centre, after, PAGE.min(limit), &mut |page| {
+            members.extend(page.into_iter().take(limit - members.len()).map(member));
+            Ok(members.len() < limit)
+        })?;
+        Ok(members)
     }
 
-    /// Documents that have the key of a cluster, the oldest first, and whether there are more. Another cluster may have the
-    /// same key by chance.
-    pub(super) fn member_page(
+    /// Hands out the documents of a cluster, the oldest first, in pages that grow, until `page` has enough.
+    pub(super) fn each_member_page(
         &self,
         centre: &str,
-        after: Option<Rank>,
-        limit: usize,
-    ) -> Result<(Vec<Candidate>, bool), DetectError> {
-        let probes = vec![Probe::Key(cluster_key(centre))];
-        let found = self.store().find(self.name(), &[Query { probes, except: None, after, limit }])?;
-        let found = found.into_iter().next().unwrap_or_default();
-        let more = found.more && !found.candidates.is_empty();
-        Ok((found.candidates, more))
+        mut after: Option<Rank>,
+        first: usize,
+        page: &mut dyn FnMut(Vec<Candidate>) -> Result<bool, DetectError>,
+    ) -> Result<(), DetectError> {
+        let mut pace = Pace::new(first);
+        loop {
+            let probes = vec![Probe::Key(cluster_key(centre))];
+            let query = Query { probes, except: None, after, limit: pace.limit() };
+            let found = self.store().find(self.name(), &[query])?.pop().unwrap_or_default();
+            let Some(last) = found.candidates.last() else { return Ok(()) };
+            after = Some(last.rank);
+            pace.grow(&found.candidates);
+            // Another cluster may have the same key by chance.
+            let own = found.candidates.into_iter().filter(|one| belongs(&one.record, centre));
+            if !page(own.collect())? || !found.more {
+                return Ok(());
+            }
+        }
     }
 }
 
 impl Placing {
-    /// The cluster it joins because of a candidate: centre, distance, and the centre's version where it is known.
-    fn cluster_of(&self, candidate: &Candidate) -> Option<(String, u32, Option<u64>)> {
+    /// The cluster it joins because of a candidate, and the distance from its centre.
+    fn cluster_of(&self, candidate: &Candidate) -> Option<(String, u32)> {
         let Candidate { rank, record: found } = candidate;
         if rank.distance != Rank::FAR {
-            return Some((found.id.clone(), rank.distance, Some(rank.version)));
+            // What is imported may be found as a centre and be none: it would never be joined, and tried for ever.
+            let joins = is_centre(found) && fits(&self.record, rank.distance, found);
+            return joins.then(|| (found.id.clone(), rank.distance));
         }
-        // Found by the key alone: the whole digest must be equal.
+        // Found by the key alone: the whole digest must be equal, and that of its centre too.
         let own = &self.record;
-        let (centre, distance) =
-            found.cluster.as_ref().filter(|_| found.signals.exact == own.signals.exact)?;
+        let equal = found.signals.exact == own.signals.exact;
+        let alike = is_centre(found) || found.signals.near(Space::DOCUMENTS).is_none();
+        let (centre, distance) = found.cluster.as_ref().filter(|_| equal && alike)?;
         let stays = !self.avoid.contains(centre) && *centre != own.id;
-        stays.then(|| (centre.clone(), *distance, None))
+        stays.then(|| (centre.clone(), *distance))
     }
 }
 

@@ -7,6 +7,7 @@ use super::search::Search;
 use super::signals::{each, probes};
 use super::{CollectionSettings, DetectError, Detector, DocumentError};
 use crate::{Fingerprinter, RecipeDigest, Scratch};
+use leitong_fingerprint::Fingerprint;
 use leitong_store::{Count, Signals, Space, Store, StoreError, Stored, Want, validate_id};
 use std::sync::Arc;
 
@@ -19,8 +20,7 @@ pub struct Collection {
 
 #[derive(Debug)]
 struct Inner {
-    name: String,
-    recipe: RecipeDigest,
+    stored: leitong_store::Collection,
     settings: CollectionSettings,
     fingerprinter: Arc<Fingerprinter>,
 }
@@ -40,20 +40,19 @@ impl Collection {
         settings: CollectionSettings,
         fingerprinter: Arc<Fingerprinter>,
     ) -> Self {
-        let recipe = RecipeDigest(stored.recipe);
-        Self { detector, inner: Arc::new(Inner { name: stored.name, recipe, settings, fingerprinter }) }
+        Self { detector, inner: Arc::new(Inner { stored, settings, fingerprinter }) }
     }
 
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.inner.name
+        &self.inner.stored.name
     }
 
     /// Digest of its recipe.
     #[must_use]
     pub fn recipe_digest(&self) -> RecipeDigest {
-        self.inner.recipe
+        RecipeDigest(self.inner.stored.recipe)
     }
 
     /// What it was made with.
@@ -72,6 +71,12 @@ impl Collection {
     #[must_use]
     pub fn detector(&self) -> &Detector {
         &self.detector
+    }
+
+    /// Whether a record may have a fingerprint in this space.
+    pub(super) fn check_near(&self, space: Space, fingerprint: &Fingerprint) -> Result<(), DocumentError> {
+        let (expected, found) = (self.inner.stored.space(space)?.width, fingerprint.width());
+        if found == expected { Ok(()) } else { Err(DocumentError::Width { expected, found }) }
     }
 
     pub(super) fn store(&self) -> &dyn Store {
@@ -145,8 +150,8 @@ impl Collection {
         let centres = self.centres_among(&good)?;
         self.release(&centres)?;
         let mut removed = self.store().remove(self.name(), &good)?.into_iter();
-        // Whoever joined one of them between the last look and the removal.
-        self.release_outdated(centres)?;
+        // Whoever joined one of them between the last look and the removal, and members of what had expired.
+        self.release_outdated(good.iter().map(|id| (*id).to_owned()).collect())?;
         Ok(ids.iter().map(|id| Ok(validate_id(id).map(|()| removed.next().flatten())?)).collect())
     }
 }

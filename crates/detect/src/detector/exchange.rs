@@ -2,8 +2,10 @@
 //!
 //! A line is `{"id", "text", "title", "source", "published", "expires", "recipe", "simhash", "exact", "cluster", "metadata"}`;
 //! what a record does not have is left out. `simhash` and `exact` are hexadecimal and belong to the recipe whose digest is
-//! `recipe`. For an import `id` and `text` are enough.
+//! `recipe`. For an import `id` and `text` are enough; where a line has no `recipe`, so that no export has written it, all its
+//! other fields are stored as metadata.
 
+use super::pace::TEXTS;
 use super::signals::{set_cluster, signals_of};
 use super::{Collection, DetectError, Detector, Document, DocumentError, time};
 use crate::RecipeDigest;
@@ -24,7 +26,7 @@ pub struct Imported {
     pub bad: u64,
 }
 
-/// Records a page of an export, and lines a batch of an import.
+/// Lines a batch of an import.
 const PAGE: usize = 1024;
 /// Bytes a batch of an import, so that long texts do not pile up.
 const BATCH_BYTES: usize = 16 << 20;
@@ -85,10 +87,7 @@ impl Collection {
         let own = self.recipe_digest().to_string();
         let read = super::signals::each(batch, |(number, bytes), _| (number, self.read(&bytes, &own)));
         let (mut numbers, mut documents, mut additions) = (Vec::new(), Vec::new(), Vec::new());
-        let mut refuse = |number, error, done: &mut Imported| {
-            done.bad += 1;
-            bad(number, error);
-        };
+        let mut refused = Vec::new();
         for (number, read) in read {
             match read {
                 Ok(Entry::Whole(record)) => additions.push((number, record)),
@@ -96,7 +95,7 @@ impl Collection {
                     numbers.push(number);
                     documents.push(document);
                 }
-                Err(error) => refuse(number, error, done),
+                Err(error) => refused.push((number, error)),
             }
         }
         done.kept += additions.len() as u64;
@@ -106,20 +105,23 @@ impl Collection {
                     done.made += 1;
                     additions.push((number, ready.record));
                 }
-                Err(error) => refuse(number, error, done),
+                Err(error) => refused.push((number, error)),
             }
         }
+        done.bad += refused.len() as u64;
+        refused.sort_by_key(|(number, _)| *number);
+        refused.into_iter().for_each(|(number, error)| bad(number, error));
+        self.store_lines(additions)
+    }
+
+    fn store_lines(&self, mut additions: Vec<(u64, Record)>) -> Result<(), DetectError> {
         // Of several lines with the same id the last wins.
         additions.sort_by_key(|(number, _)| *number);
         let ids: Vec<String> = additions.iter().map(|(_, record)| record.id.clone()).collect();
         let additions =
             additions.into_iter().map(|(_, record)| Addition::new(record, Policy::Replace)).collect();
-        let added = self.store().add(self.name(), additions)?;
-        let replaced = ids
-            .into_iter()
-            .zip(added)
-            .filter(|(_, added)| matches!(added, leitong_store::Added::Stored { replaced: Some(_), .. }));
-        self.release_outdated(replaced.map(|(id, _)| id).collect())
+        self.store().add(self.name(), additions)?;
+        self.release_outdated(ids)
     }
 
     fn read(&self, bytes: &[u8], own: &str) -> Result<Entry, DocumentError> {
@@ -127,11 +129,8 @@ impl Collection {
             serde_json::from_slice(bytes).map_err(|error| DocumentError::Line(error.to_string()))?;
         if line.recipe.as_deref() == Some(own) {
             let mut record = line.into_record()?;
-            let expected = self.settings().recipe.settings().simhash.bits;
-            let widths = record.signals.near.iter().map(|(_, fingerprint)| fingerprint.width());
-            if let Some(found) = widths.into_iter().find(|&found| found != expected) {
-                return Err(DocumentError::Width { expected, found });
-            }
+            let mut near = record.signals.near.iter();
+            near.try_for_each(|(space, fingerprint)| self.check_near(*space, fingerprint))?;
             record.validate()?;
             record.text = record.text.filter(|_| self.settings().keep_texts);
             return Ok(Entry::Whole(record));
@@ -179,6 +178,9 @@ pub(super) struct Line {
     signals: Option<RawSignals>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     metadata: Map<String, Value>,
+    /// Fields of other names.
+    #[serde(flatten)]
+    rest: Map<String, Value>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -224,6 +226,7 @@ impl Line {
             cluster: record.cluster.map(|(centre, distance)| InCluster { centre, distance }),
             signals: raw,
             metadata: record.metadata,
+            rest: Map::new(),
         }
     }
 
@@ -253,6 +256,15 @@ impl Line {
     }
 
     fn into_document(self) -> Result<Document, DocumentError> {
+        let mut metadata = self.metadata;
+        // An export has no other fields; what a later version may write there is not the owner's.
+        for (name, value) in self.rest.into_iter().filter(|_| self.recipe.is_none()) {
+            if metadata.contains_key(&name) {
+                let twice = format!("the field {name:?} stands beside \"metadata\" and in it");
+                return Err(DocumentError::Line(twice));
+            }
+            metadata.insert(name, value);
+        }
         Ok(Document {
             id: self.id,
             text: self.text,
@@ -261,7 +273,7 @@ impl Line {
             source: self.source,
             published: self.published.map(Seconds::get).transpose()?,
             expires: self.expires.map(Seconds::get).transpose()?,
-            metadata: self.metadata,
+            metadata,
         })
     }
 }
@@ -302,7 +314,7 @@ pub(super) fn each_record(
 ) -> Result<(), DetectError> {
     let mut after: Option<String> = None;
     loop {
-        let page = store.scan(name, after.as_deref(), PAGE, Want::Text)?;
+        let page = store.scan(name, after.as_deref(), TEXTS, Want::Text)?;
         let Some(last) = page.last() else { return Ok(()) };
         after = Some(last.record.id.clone());
         page.into_iter().try_for_each(|stored| record(stored.record))?;

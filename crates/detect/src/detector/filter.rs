@@ -28,6 +28,11 @@ pub enum FilterError {
     /// No field.
     #[error("the filter {0:?} names no field: write it like source=新华社, published>=2024-05-01, or tags")]
     NoField(String),
+    /// A sign that could be meant as an operator, and is none.
+    #[error(
+        "the filter {0:?} has a `!` without `=` behind it: write field!=value, or the field alone if it only has to be there"
+    )]
+    NoOperator(String),
     /// A date that is none.
     #[error(
         "the filter {filter:?} compares a time with {value:?}: write 2024-05-01, 2024-05-01T08:00:00Z, or seconds since 1970"
@@ -107,6 +112,10 @@ impl Filter {
             split.map_or((text.trim(), None), |(name, operator, value)| (name, Some((operator, value))));
         if name.is_empty() {
             return Err(FilterError::NoField(text.to_owned()));
+        }
+        // Every other sign is an operator wherever it stands.
+        if operator.is_none() && name.contains('!') {
+            return Err(FilterError::NoOperator(text.to_owned()));
         }
         let field = Field::of(name);
         let test = match operator {

@@ -8,6 +8,7 @@
 //! | `settings` | what a collection is made with, and how it is written down |
 //! | `signals` | what a document can be found by |
 //! | `search`, `judge`, `evidence` | from a question to matches |
+//! | `pace` | how much to ask a store for at a time |
 //! | `add` | storing, unless duplicate |
 //! | `similar`, `cursor`, [`filter`], [`time`] | lists of stored documents, page by page |
 //! | `cluster`, `release` | streaming Single-Pass |
@@ -24,6 +25,7 @@ mod evidence;
 pub mod exchange;
 pub mod filter;
 mod judge;
+mod pace;
 mod release;
 mod search;
 mod settings;

@@ -4,14 +4,15 @@ use super::answer::Match;
 use super::document::Evidence;
 use super::evidence::Pair;
 use super::judge::Asking;
+use super::pace::{self, Pace};
 use super::{Collection, DetectError, Filter};
 use crate::verdict::{Judgement, Verdict};
 use leitong_store::{Candidate, Probe, Query, Rank};
 
 /// Candidates asked for beyond the limit, so that a filter or a judge that declines does not cost another round.
 const SPARE: usize = 32;
-/// Most candidates in one round of one question.
-const MOST_A_ROUND: usize = 4096;
+/// Most candidates in the first round of one question.
+const MOST_AT_FIRST: usize = 4096;
 
 /// A question to the store.
 pub(super) struct Search<'a> {
@@ -24,6 +25,7 @@ pub(super) struct Search<'a> {
 /// How far a question has been answered.
 struct Progress<'a> {
     search: Search<'a>,
+    pace: Pace,
     after: Option<Rank>,
     matches: Vec<Match>,
     more: bool,
@@ -31,18 +33,18 @@ struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    fn new(search: Search<'a>) -> Self {
+    fn new(search: Search<'a>, spare: usize) -> Self {
         let done = search.probes.is_empty();
-        Self { search, after: None, matches: Vec::new(), more: false, done }
+        let pace = Pace::new(search.limit.saturating_add(spare).min(MOST_AT_FIRST));
+        Self { search, pace, after: None, matches: Vec::new(), more: false, done }
     }
 
-    fn query(&self, spare: usize) -> Query {
-        let wanted = self.search.limit.saturating_sub(self.matches.len());
+    fn query(&self) -> Query {
         Query {
             probes: self.search.probes.clone(),
             except: self.search.except.map(str::to_owned),
             after: self.after,
-            limit: wanted.saturating_add(spare).min(MOST_A_ROUND),
+            limit: self.pace.limit(),
         }
     }
 
@@ -89,13 +91,20 @@ impl Collection {
     ) -> Result<Vec<(Vec<Match>, bool)>, DetectError> {
         // Without a filter the first candidates are the matches; one more tells whether there are more.
         let spare = if filter.is_empty() && self.settings().judge.takes_all() { 1 } else { SPARE };
-        let mut all: Vec<Progress<'_>> = searches.into_iter().map(Progress::new).collect();
+        let mut all: Vec<Progress<'_>> =
+            searches.into_iter().map(|search| Progress::new(search, spare)).collect();
         loop {
             let mut open: Vec<_> = all.iter_mut().filter(|one| !one.done).collect();
             if open.is_empty() {
                 break;
             }
-            self.round(&mut open, filter, spare)?;
+            let mut rest = &mut open[..];
+            while !rest.is_empty() {
+                let count = pace::together(rest.iter().map(|one| one.pace.limit()));
+                let (group, others) = rest.split_at_mut(count);
+                self.round(group, filter)?;
+                rest = others;
+            }
         }
         let pairs = all.iter_mut().flat_map(|one| {
             let text = one.search.asking.text;
@@ -105,17 +114,13 @@ impl Collection {
         Ok(all.into_iter().map(|one| (one.matches, one.more)).collect())
     }
 
-    fn round(
-        &self,
-        open: &mut [&mut Progress<'_>],
-        filter: &Filter,
-        spare: usize,
-    ) -> Result<(), DetectError> {
-        let queries: Vec<Query> = open.iter().map(|one| one.query(spare)).collect();
+    fn round(&self, open: &mut [&mut Progress<'_>], filter: &Filter) -> Result<(), DetectError> {
+        let queries: Vec<Query> = open.iter().map(|one| one.query()).collect();
         let mut found = self.store().find(self.name(), &queries)?;
         for (one, found) in open.iter_mut().zip(&mut found) {
             one.after = found.candidates.last().map(|last| last.rank).or(one.after);
             one.done = !found.more || found.candidates.is_empty();
+            one.pace.grow(&found.candidates);
             found.candidates.retain(|candidate| filter.holds(&candidate.record));
         }
         let cases = open.iter().zip(&found).map(|(one, found)| (one.search.asking, &found.candidates[..]));

@@ -5,6 +5,7 @@ use super::cursor::{Cursor, Position};
 use super::document::{DEFAULT_LIMIT, Evidence};
 use super::evidence::Pair;
 use super::judge::Asking;
+use super::pace::Pace;
 use super::signals::probes;
 use super::{Collection, DetectError, Filter};
 use crate::verdict::{Judgement, Verdict};
@@ -64,7 +65,7 @@ pub struct SimilarPage {
     pub next: Option<Cursor>,
 }
 
-/// Candidates fetched at a time.
+/// Most candidates fetched at first.
 const PAGE: usize = 256;
 
 impl Collection {
@@ -129,7 +130,13 @@ impl Collection {
             return Err(DetectError::OtherRecipe { collection, other });
         }
         let within = collection.within(options.distance)?;
+        let first = match options.sort {
+            Sort::Distance => options.limit.max(1).saturating_add(1).min(PAGE),
+            // All are looked at anyway.
+            Sort::Newest => PAGE,
+        };
         Ok(List {
+            pace: Pace::new(first),
             probes: probes(&asked.record.signals, within),
             except: own.then(|| asked.record.id.clone()),
             collection,
@@ -149,6 +156,7 @@ struct List<'a> {
     filter: &'a Filter,
     probes: Vec<Probe>,
     except: Option<String>,
+    pace: Pace,
     after: Option<Rank>,
     buffer: VecDeque<(Candidate, Judgement)>,
     ended: bool,
@@ -156,9 +164,9 @@ struct List<'a> {
 
 impl List<'_> {
     /// The next match, without taking it.
-    fn peek(&mut self, limit: usize) -> Result<Option<&Candidate>, DetectError> {
+    fn peek(&mut self) -> Result<Option<&Candidate>, DetectError> {
         while self.buffer.is_empty() && !self.ended && !self.probes.is_empty() {
-            self.fetch(limit)?;
+            self.fetch()?;
         }
         Ok(self.buffer.front().map(|(candidate, _)| candidate))
     }
@@ -167,13 +175,14 @@ impl List<'_> {
         self.buffer.pop_front()
     }
 
-    fn fetch(&mut self, limit: usize) -> Result<(), DetectError> {
+    fn fetch(&mut self) -> Result<(), DetectError> {
         let (probes, except) = (self.probes.clone(), self.except.clone());
-        let query = Query { probes, except, after: self.after, limit };
+        let query = Query { probes, except, after: self.after, limit: self.pace.limit() };
         let found = self.collection.store().find(self.collection.name(), &[query])?;
         let Found { mut candidates, more } = found.into_iter().next().unwrap_or_default();
         self.ended = !more || candidates.is_empty();
         self.after = candidates.last().map(|last| last.rank).or(self.after);
+        self.pace.grow(&candidates);
         candidates.retain(|candidate| self.filter.holds(&candidate.record));
         let record = &self.asked.record;
         let asking = Asking { signals: &record.signals, text: record.text.as_deref() };
@@ -195,12 +204,11 @@ fn nearest(lists: &mut [List<'_>], after: Option<Position>, limit: usize) -> Res
             list.after = if later { before(rank) } else { Some(rank) };
         }
     }
-    let fetch = limit.saturating_add(1).min(PAGE);
     let mut page = Vec::new();
     loop {
         let mut best: Option<(Rank, usize)> = None;
         for (at, list) in lists.iter_mut().enumerate() {
-            let next = list.peek(fetch)?.map(|candidate| (candidate.rank, at));
+            let next = list.peek()?.map(|candidate| (candidate.rank, at));
             best = [best, next].into_iter().flatten().min();
         }
         let Some((rank, at)) = best else { return Ok((page, false)) };
@@ -239,7 +247,7 @@ fn newest(lists: &mut [List<'_>], after: Option<Position>, limit: usize) -> Resu
     let mut more = false;
     for list in lists {
         let collection = list.collection.name().to_owned();
-        while list.peek(PAGE)?.is_some() {
+        while list.peek()?.is_some() {
             let Some((candidate, judgement)) = list.take() else { break };
             let key =
                 (Reverse(candidate.record.published), Reverse(candidate.rank.version), collection.clone());

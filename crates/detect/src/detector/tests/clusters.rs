@@ -57,6 +57,16 @@ fn all(news: &Collection) -> Vec<leitong_store::Stored> {
     news.detector().store().scan("news", None, usize::MAX, Want::Record).unwrap()
 }
 
+/// The ids of all centres.
+pub(super) fn centres(news: &Collection) -> Vec<String> {
+    news.clusters(None, 1000).unwrap().into_iter().map(|cluster| cluster.centre).collect()
+}
+
+/// The ids of the members of a cluster, the oldest first.
+pub(super) fn members(news: &Collection, centre: &str) -> Vec<String> {
+    news.members(centre, None, 1000).unwrap().into_iter().map(|member| member.id).collect()
+}
+
 /// All ids in the order of their versions.
 fn order(news: &Collection) -> Vec<String> {
     let mut all = all(news);
@@ -168,7 +178,7 @@ proptest! {
 }
 
 /// Every document is in the cluster of a centre that is one, as far away as it says; centres are not near each other.
-fn whole(news: &Collection) {
+pub(super) fn whole(news: &Collection) {
     let all: BTreeMap<_, _> =
         all(news).into_iter().map(|stored| (stored.record.id.clone(), stored.record)).collect();
     let simhash = |id: &str| all[id].signals.near(Space::DOCUMENTS).cloned();
@@ -230,8 +240,7 @@ fn joining_and_removing_at_once_leave_whole_clusters() {
                 }
             });
         });
-        let centres: Vec<_> =
-            news.clusters(None, 1000).unwrap().into_iter().map(|cluster| cluster.centre).collect();
+        let centres = centres(&news);
         for stored in all(&news) {
             assert!(centres.contains(&stored.record.cluster.unwrap().0), "{}", stored.record.id);
         }
@@ -254,8 +263,7 @@ fn equal_short_texts_share_a_cluster() {
     assert_eq!(centres(news.assign(batch).unwrap()), ["a", "a", "c", "d", "e"]);
     assert_eq!(centres(news.assign(vec![short("f", "好？")]).unwrap()), ["a"]);
     news.remove(&["a"]).unwrap();
-    let members: Vec<_> = news.members("b", None, 10).unwrap().into_iter().map(|member| member.id).collect();
-    assert_eq!(members, ["b", "f"]);
+    assert_eq!(members(&news, "b"), ["b", "f"]);
     assert_eq!(centres(news.assign(vec![short("b", "坏？")]).unwrap()), ["c"]);
     assert_eq!(news.members("f", None, 10).unwrap().len(), 1);
 }
@@ -302,8 +310,7 @@ fn mending_after_a_centre_has_expired() {
     now.store(10, Ordering::Relaxed);
     assert_eq!(news.mend_clusters().unwrap(), 2);
     whole(&news);
-    let centres: Vec<_> = news.clusters(None, 9).unwrap().into_iter().map(|cluster| cluster.centre).collect();
-    assert_eq!(centres, ["1", "好1"]);
+    assert_eq!(centres(&news), ["1", "好1"]);
 }
 
 /// Assigning the members of a centre anew reads and writes documents of others: what they write meanwhile stays.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Recipe;
 use crate::detector::{DocumentError, exchange::Imported};
-use leitong_store::{Addition, Key, Policy, Record, Signals, Space, Store, Want};
+use leitong_store::{Addition, Key, Policy, Record, Signals, Space, Store, StoreError, Want};
 use proptest::prelude::*;
 use serde_json::{Map, json};
 
@@ -82,11 +82,84 @@ fn bad_lines_are_told_and_the_rest_goes_on() {
     );
     let (done, bad) = import(&news, lines.as_bytes());
     assert_eq!(done, Imported { kept: 0, made: 2, bad: 7 });
-    let mut numbers: Vec<u64> = bad.iter().map(|(line, _)| *line).collect();
-    numbers.sort_unstable();
-    assert_eq!(numbers, [3, 4, 5, 6, 7, 8, 9]);
+    let numbers: Vec<u64> = bad.iter().map(|(line, _)| *line).collect();
+    assert_eq!(numbers, [3, 4, 5, 6, 7, 8, 9], "in the order of the lines");
     let kept = records(&**news.detector().store(), "news");
     assert_eq!((kept.len(), kept[0].text.as_deref()), (1, Some("新")));
+}
+
+/// Signals that no store takes are a fault of their line.
+#[test]
+fn spaces_that_are_not_there_or_come_twice() {
+    let news = collection();
+    let recipe = news.recipe_digest();
+    let near = |id: &str, near: &str| {
+        let signals = format!(r#"{{"near":[{near}],"keys":[]}}"#);
+        format!("{{\"id\":\"{id}\",\"recipe\":\"{recipe}\",\"signals\":{signals}}}\n")
+    };
+    let own = r#"[0,"0000000000000001"]"#;
+    let lines = [
+        near("strange", r#"[9,"0000000000000001"]"#),
+        near("twice", &format!("{own},{own}")),
+        near("good", own),
+        near("narrow", r#"[1,"00000001"]"#),
+    ];
+    let (done, bad) = import(&news, lines.concat().as_bytes());
+    assert_eq!(done, Imported { kept: 1, made: 0, bad: 3 });
+    assert!(matches!(
+        bad[..],
+        [
+            (1, DocumentError::Field(StoreError::NoSpace { space: Space(9), .. })),
+            (2, DocumentError::Field(StoreError::Twice { space: Space(0) })),
+            (4, DocumentError::Width { expected: 64, found: 32 }),
+        ]
+    ));
+}
+
+#[test]
+fn fields_that_mean_nothing_here_are_metadata() {
+    let news = collection();
+    let recipe = news.recipe_digest();
+    let lines = format!(
+        r#"{{"id":"1","text":"好","n":5,"metadata":{{"m":1}},"list":[{{"a":null}}]}}
+{{"id":"2","text":"好","n":5,"metadata":{{"n":1}}}}
+{{"id":"3","text":"好","n":5,"recipe":"{recipe}"}}
+{{"id":"4","text":"好","n":5,"recipe":"{}"}}
+"#,
+        "0".repeat(32)
+    );
+    let (done, bad) = import(&news, lines.as_bytes());
+    assert_eq!(done, Imported { kept: 1, made: 2, bad: 1 });
+    assert!(matches!(bad[..], [(2, DocumentError::Line(_))]), "{bad:?}");
+    let kept = records(&**news.detector().store(), "news");
+    let metadata: Vec<_> =
+        kept.into_iter().map(|record| serde_json::Value::Object(record.metadata)).collect();
+    let all = json!({ "m": 1, "n": 5, "list": [{ "a": null }] });
+    assert_eq!(metadata, [all, json!({}), json!({})], "an export has no field that means nothing");
+}
+
+#[test]
+fn metadata_that_could_not_be_read_back_is_a_bad_line() {
+    let news = collection();
+    let recipe = news.recipe_digest();
+    let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    let lines = format!(
+        r#"{{"id":"1","text":"好","n":{}}}
+{{"id":"2","recipe":"{recipe}","metadata":{{"n":{}}}}}
+{{"id":"3","text":"好","n":{}}}
+{{"id":"4","text":"好","n":{}}}
+"#,
+        deep(110),
+        deep(110),
+        deep(10_000),
+        deep(90),
+    );
+    let (done, bad) = import(&news, lines.as_bytes());
+    assert_eq!(done, Imported { kept: 0, made: 1, bad: 3 });
+    let deep = |error: &DocumentError| matches!(error, DocumentError::Field(StoreError::TooDeep { .. }));
+    assert!(deep(&bad[0].1) && deep(&bad[1].1) && matches!(bad[2].1, DocumentError::Line(_)), "{bad:?}");
+    let lines = export(&news);
+    assert_eq!(import(&collection(), &lines).0, Imported { kept: 1, made: 0, bad: 0 });
 }
 
 /// The written form is a stored format: a change needs a new number.

@@ -83,6 +83,11 @@ fn what_is_no_filter() {
     for text in ["", "  ", "=x", " < 3"] {
         assert_eq!(Filter::parse(text), Err(FilterError::NoField(text.into())));
     }
+    for text in ["a!b=c", "a!", "!", "! a", "a! =b"] {
+        assert_eq!(Filter::parse(text), Err(FilterError::NoOperator(text.into())), "{text}");
+    }
+    let refused = Filter::parse("a!b=c").unwrap_err().to_string();
+    assert!(refused.contains("a!b=c") && refused.contains("!="), "{refused}");
     assert!(matches!(Filter::parse("published>gestern"), Err(FilterError::Time { .. })));
     assert!(matches!(Filter::parse("published~2024"), Err(FilterError::TextInTime(_))));
 }

@@ -2,10 +2,13 @@
 
 mod clusters;
 mod exchange;
+mod expired;
 mod filters;
 mod operations;
+mod paging;
 mod settings;
 mod similar;
+mod watched;
 
 use super::{Collection, CollectionSettings, Detector, Document, Evidence, Judge, When};
 use crate::verdict::{Judgement, Verdict};

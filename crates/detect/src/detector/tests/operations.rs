@@ -5,6 +5,7 @@ use crate::detector::{
     CheckOptions, Checked, DetectError, DocumentError, Filter, NoEvidence, Outcome, Question,
 };
 use leitong_store::{Addition, Policy, Record, StoreError, Want};
+use serde_json::{Map, Value};
 
 fn check(collection: &Collection, question: Question) -> Checked {
     let mut answers = collection.check(vec![question], &CheckOptions::default()).unwrap();
@@ -129,6 +130,12 @@ fn of_many_at_once_one_wins() {
     }
 }
 
+/// Metadata of lists in lists.
+fn nested(levels: usize) -> Map<String, Value> {
+    let value = (0..levels).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+    [("deep".to_owned(), value)].into_iter().collect()
+}
+
 #[test]
 fn a_bad_document_is_an_error_of_its_own() {
     let news = collection();
@@ -139,7 +146,9 @@ fn a_bad_document_is_an_error_of_its_own() {
         Document::of_fingerprint("narrow", Fingerprint::from_words(32, &[1])),
         Document { fingerprint: Some(Fingerprint::from(1)), ..Document::new("both", NEWS) },
         Document { title: Some("x".repeat(2 << 20)), ..Document::new("title", NEWS) },
-        Document::new("good", NEWS),
+        Document { metadata: nested(101), ..Document::new("deep", NEWS) },
+        Document { metadata: nested(500), ..Document::new("deeper", NEWS) },
+        Document { metadata: nested(90), ..Document::new("good", NEWS) },
     ];
     for when in [When::Replace, When::New, When::UnlessDuplicate] {
         let added = news.add(batch.clone(), when, Evidence::None).unwrap();
@@ -149,10 +158,12 @@ fn a_bad_document_is_an_error_of_its_own() {
         assert!(matches!(added[3], Err(DocumentError::Width { expected: 64, found: 32 })));
         assert!(matches!(added[4], Err(DocumentError::OtherFingerprint { .. })));
         assert!(matches!(added[5], Err(DocumentError::Field(StoreError::TooLong { what: "title", .. }))));
-        assert!(added[6].is_ok());
+        assert!(matches!(added[6], Err(DocumentError::Field(StoreError::TooDeep { .. }))));
+        assert!(matches!(added[7], Err(DocumentError::Field(StoreError::TooDeep { .. }))));
+        assert!(added[8].is_ok());
     }
     let assigned = news.assign(batch).unwrap();
-    assert_eq!(assigned.iter().filter(|answer| answer.is_err()).count(), 6);
+    assert_eq!(assigned.iter().filter(|answer| answer.is_err()).count(), 8);
     let questions = vec![Question::default(), Question::with_id("", NEWS), Question::new(NEWS)];
     let checked = news.check(questions, &CheckOptions::default()).unwrap();
     assert!(checked[0].is_err() && checked[1].is_err() && checked[2].as_ref().unwrap().duplicate());

@@ -1,0 +1,115 @@
+//! How much to ask a store for at a time.
+//!
+//! A store ranks all that a question finds anew for every page, so pages of one size would make a long list quadratic.
+//! Pages grow instead, as far as memory allows.
+
+use leitong_store::{Candidate, Record, Stored};
+use serde_json::{Map, Value};
+
+/// Most candidates in one call, whatever it asks.
+pub(super) const MOST_CANDIDATES: usize = 1 << 16;
+/// Bytes the records of one page should have at most, going by those of the page before.
+const PAGE_BYTES: usize = 32 << 20;
+/// Texts fetched in one call. How long they are is not known before.
+pub(super) const TEXTS: usize = 16;
+/// Bytes of texts that are kept together to be stored in one call.
+pub(super) const TEXT_BYTES: usize = 16 << 20;
+
+/// The size of the next page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace(usize);
+
+impl Pace {
+    /// Begins with pages of this size.
+    pub(super) fn new(first: usize) -> Self {
+        Self(first.clamp(1, MOST_CANDIDATES))
+    }
+
+    /// How many candidates to ask for.
+    pub(super) fn limit(self) -> usize {
+        self.0
+    }
+
+    /// To be told of every page.
+    pub(super) fn grow(&mut self, page: &[Candidate]) {
+        let bytes: usize = page.iter().map(|candidate| held(&candidate.record)).sum();
+        let fitting = PAGE_BYTES.saturating_mul(page.len()) / bytes.max(1);
+        self.0 = self.0.saturating_mul(4).min(fitting).clamp(1, MOST_CANDIDATES);
+    }
+}
+
+/// How many of these calls for candidates can be made as one.
+pub(super) fn together(limits: impl Iterator<Item = usize>) -> usize {
+    let sums = limits.scan(0usize, |sum, limit| {
+        *sum = sum.saturating_add(limit);
+        Some(*sum)
+    });
+    sums.take_while(|sum| *sum <= MOST_CANDIDATES).count().max(1)
+}
+
+/// How much text records have.
+pub(super) fn text_bytes(stored: &[Stored]) -> usize {
+    stored.iter().filter_map(|stored| stored.record.text.as_ref()).map(String::len).sum()
+}
+
+/// About how much memory a record without its text takes.
+fn held(record: &Record) -> usize {
+    let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    size_of::<Record>()
+        + record.id.len()
+        + text(&record.title)
+        + text(&record.source)
+        + held_by_fields(&record.metadata)
+}
+
+fn held_by_fields(fields: &Map<String, Value>) -> usize {
+    fields.iter().map(|(name, value)| name.len() + held_by_value(value)).sum()
+}
+
+fn held_by_value(value: &Value) -> usize {
+    size_of::<Value>()
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(held_by_value).sum(),
+            Value::Object(fields) => held_by_fields(fields),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leitong_store::Rank;
+    use std::cmp::Reverse;
+
+    fn page(count: usize, title: usize) -> Vec<Candidate> {
+        let rank = Rank { distance: 0, keys: Reverse(0), version: 0 };
+        let record = Record { title: Some("x".repeat(title)), ..Record::default() };
+        vec![Candidate { rank, record }; count]
+    }
+
+    #[test]
+    fn pages_grow_as_far_as_memory_allows() {
+        let mut pace = Pace::new(32);
+        let mut limits = Vec::new();
+        for _ in 0..7 {
+            limits.push(pace.limit());
+            pace.grow(&page(8, 10));
+        }
+        assert_eq!(limits, [32, 128, 512, 2048, 8192, 32768, 65536]);
+        pace.grow(&page(8, 1 << 20));
+        assert_eq!(pace.limit(), 31, "a megabyte each");
+        pace.grow(&page(1, 64 << 20));
+        assert_eq!(pace.limit(), 1, "one at least");
+        pace.grow(&[]);
+        assert_eq!(pace.limit(), 1);
+    }
+
+    #[test]
+    fn calls_go_together_up_to_the_limit() {
+        assert_eq!(together([1 << 15, 1 << 15, 1].into_iter()), 2);
+        assert_eq!(together([1 << 20, 1].into_iter()), 1, "one at least");
+        assert_eq!(together([usize::MAX, usize::MAX].into_iter()), 1);
+        assert_eq!(together([5; 3].into_iter()), 3);
+    }
+}

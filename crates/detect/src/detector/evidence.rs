@@ -2,6 +2,7 @@
 
 use super::answer::{Match, NoEvidence};
 use super::document::Evidence;
+use super::pace::TextPace;
 use super::{Collection, DetectError};
 use leitong_store::Want;
 use rayon::prelude::*;
@@ -13,7 +14,7 @@ pub(super) struct Pair<'a> {
     pub(super) found: &'a mut Match,
 }
 
-/// Most texts of matches in memory at a time.
+/// Most texts of matches in memory at a time: enough for all cores.
 const TEXTS: usize = 256;
 
 impl Collection {
@@ -26,8 +27,12 @@ impl Collection {
         if evidence == Evidence::None {
             return Ok(());
         }
-        for pairs in pairs.chunks_mut(TEXTS) {
+        let (mut pace, mut rest) = (TextPace::new(TEXTS), &mut pairs[..]);
+        while !rest.is_empty() {
+            let (pairs, others) = rest.split_at_mut(pace.limit(rest.len()));
+            rest = others;
             let texts = self.texts_of(pairs)?;
+            pace.read(texts.values().map(String::len));
             pairs.par_iter_mut().for_each(|pair| {
                 let text = texts.get(&pair.found.version).map(String::as_str);
                 self.compare(pair, text, evidence);

@@ -5,7 +5,7 @@
 //! `recipe`. For an import `id` and `text` are enough; where a line has no `recipe`, so that no export has written it, all its
 //! other fields are stored as metadata.
 
-use super::pace::TEXTS;
+use super::pace::{TEXTS, TextPace, text_length};
 use super::signals::{set_cluster, signals_of};
 use super::{Collection, DetectError, Detector, Document, DocumentError, time};
 use crate::RecipeDigest;
@@ -58,8 +58,9 @@ impl Detector {
 
 impl Collection {
     /// Stores what the lines say; documents of the same id are replaced. Fingerprints that were made with the collection's
-    /// recipe are kept, others are made anew from the texts. `bad` is told the number of each line that cannot be used and
-    /// why, `progress` how many lines have been dealt with.
+    /// recipe are kept, others are made anew from the texts. Fields of other names than an export writes become metadata,
+    /// unless the line has a `recipe`. `bad` is told the number of each line that cannot be used and why, in the order of the
+    /// lines, `progress` how many lines have been dealt with.
     pub fn import(
         &self,
         lines: &mut dyn BufRead,
@@ -313,9 +314,11 @@ pub(super) fn each_record(
     record: &mut dyn FnMut(Record) -> Result<(), DetectError>,
 ) -> Result<(), DetectError> {
     let mut after: Option<String> = None;
+    let mut pace = TextPace::new(TEXTS);
     loop {
-        let page = store.scan(name, after.as_deref(), TEXTS, Want::Text)?;
+        let page = store.scan(name, after.as_deref(), pace.limit(usize::MAX), Want::Text)?;
         let Some(last) = page.last() else { return Ok(()) };
+        pace.read(page.iter().map(|stored| text_length(&stored.record)));
         after = Some(last.record.id.clone());
         page.into_iter().try_for_each(|stored| record(stored.record))?;
     }

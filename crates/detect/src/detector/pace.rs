@@ -3,17 +3,17 @@
 //! A store ranks all that a question finds anew for every page, so pages of one size would make a long list quadratic.
 //! Pages grow instead, as far as memory allows.
 
-use leitong_store::{Candidate, Record, Stored};
+use leitong_store::{Candidate, Record};
 use serde_json::{Map, Value};
 
 /// Most candidates in one call, whatever it asks.
 pub(super) const MOST_CANDIDATES: usize = 1 << 16;
 /// Bytes the records of one page should have at most, going by those of the page before.
 const PAGE_BYTES: usize = 32 << 20;
-/// Texts fetched in one call. How long they are is not known before.
-pub(super) const TEXTS: usize = 16;
-/// Bytes of texts that are kept together to be stored in one call.
+/// Bytes of texts that are together in memory, as far as it is known how long they are.
 pub(super) const TEXT_BYTES: usize = 16 << 20;
+/// Texts fetched in one call where they are read one after the other: more at a time are not faster.
+pub(super) const TEXTS: usize = 16;
 
 /// The size of the next page.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,32 @@ impl Pace {
     }
 }
 
+/// How many texts to fetch next. How long they are is not known before: it goes by the last, down at once and up slowly.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TextPace {
+    next: usize,
+    most: usize,
+}
+
+impl TextPace {
+    /// At most this many at a time.
+    pub(super) fn new(most: usize) -> Self {
+        Self { next: TEXTS.min(most), most }
+    }
+
+    /// How many to fetch, of those there are.
+    pub(super) fn limit(self, there: usize) -> usize {
+        self.next.min(there)
+    }
+
+    /// To be told the lengths of the texts of every call.
+    pub(super) fn read(&mut self, lengths: impl Iterator<Item = usize>) {
+        let (count, bytes) = lengths.fold((0usize, 0), |(count, bytes), length| (count + 1, bytes + length));
+        let fitting = TEXT_BYTES.saturating_mul(count.max(1)) / bytes.max(1);
+        self.next = fitting.min(self.next * 2).clamp(1, self.most);
+    }
+}
+
 /// How many of these calls for candidates can be made as one.
 pub(super) fn together(limits: impl Iterator<Item = usize>) -> usize {
     let sums = limits.scan(0usize, |sum, limit| {
@@ -47,9 +73,9 @@ pub(super) fn together(limits: impl Iterator<Item = usize>) -> usize {
     sums.take_while(|sum| *sum <= MOST_CANDIDATES).count().max(1)
 }
 
-/// How much text records have.
-pub(super) fn text_bytes(stored: &[Stored]) -> usize {
-    stored.iter().filter_map(|stored| stored.record.text.as_ref()).map(String::len).sum()
+/// The length of a record's text.
+pub(super) fn text_length(record: &Record) -> usize {
+    record.text.as_ref().map_or(0, String::len)
 }
 
 /// About how much memory a record without its text takes.
@@ -103,6 +129,20 @@ mod tests {
         assert_eq!(pace.limit(), 1, "one at least");
         pace.grow(&[]);
         assert_eq!(pace.limit(), 1);
+    }
+
+    #[test]
+    fn the_longer_texts_are_the_fewer_are_read() {
+        let mut pace = TextPace::new(64);
+        let mut limits = Vec::new();
+        for length in [10, 10, 10, 10, 1 << 30, 1 << 22, 1 << 22, 1 << 22, 0] {
+            limits.push(pace.limit(1000));
+            pace.read([length; 2].into_iter());
+        }
+        assert_eq!(limits, [16, 32, 64, 64, 64, 1, 2, 4, 4]);
+        assert_eq!(pace.limit(3), 3, "no more than there are");
+        pace.read(std::iter::empty());
+        assert_eq!(pace.limit(1000), 16);
     }
 
     #[test]

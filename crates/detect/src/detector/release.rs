@@ -2,7 +2,7 @@
 
 use super::answer::Added;
 use super::cluster::{Unplaced, belongs, is_centre};
-use super::pace::{TEXT_BYTES, TEXTS, text_bytes};
+use super::pace::{TEXT_BYTES, TEXTS, TextPace, text_length};
 use super::signals::cluster_key;
 use super::{Collection, DetectError};
 use leitong_store::{Candidate, Probe, Query, Record, Space, Stored, Want};
@@ -83,13 +83,17 @@ impl Collection {
         leaving: &[(String, u64)],
         goes: &dyn Fn(&Record) -> bool,
     ) -> Result<(), DetectError> {
-        let mut ready: Vec<Unplaced> = Vec::new();
-        let mut bytes = 0;
-        for ids in ids.chunks(TEXTS) {
+        let (mut ready, mut bytes): (Vec<Unplaced>, usize) = (Vec::new(), 0);
+        let (mut pace, mut rest) = (TextPace::new(TEXTS), ids);
+        while !rest.is_empty() {
+            let (ids, others) = rest.split_at(pace.limit(rest.len()));
+            rest = others;
             let stored = self.store().get(self.name(), ids, Want::Text)?.into_iter().flatten();
             // They may have changed since they were found.
             let own: Vec<Stored> = stored.filter(|stored| goes(&stored.record)).collect();
-            bytes += text_bytes(&own);
+            let lengths = own.iter().map(|stored| text_length(&stored.record));
+            bytes += lengths.clone().sum::<usize>();
+            pace.read(lengths);
             ready.extend(own.into_iter().map(|stored| (0, stored.record, Some(stored.version))));
             if bytes >= TEXT_BYTES || ready.len() >= PAGE {
                 self.place(std::mem::take(&mut ready), leaving)?;

@@ -3,6 +3,7 @@
 use super::clusters::{centres, members, whole};
 use super::*;
 use leitong_store::{Addition, Clock, Policy, Record, Space};
+use proptest::prelude::*;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 /// A collection and its clock.
@@ -128,4 +129,42 @@ fn who_is_only_found_as_a_centre_gets_no_members() {
     let assigned = news.assign(vec![numbered("0", 0), numbered("1", 0)]).unwrap();
     let assigned: Vec<_> = assigned.into_iter().map(|one| one.unwrap().centre).collect();
     assert_eq!(assigned, ["0", "0"]);
+}
+
+/// Every member of a listed cluster is as far from the centre as it says.
+fn no_strangers(news: &Collection) {
+    let simhash = |id: &str| {
+        let stored = news.get(&[id], leitong_store::Want::Record).unwrap().pop().unwrap().unwrap().unwrap();
+        stored.record.signals.near(Space::DOCUMENTS).cloned().unwrap()
+    };
+    for centre in centres(news) {
+        for member in news.members(&centre, None, 1000).unwrap() {
+            let distance = simhash(&member.id).distance(&simhash(&centre));
+            assert_eq!(distance, Ok(member.distance), "{} and {centre}", member.id);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    /// Whatever expires meanwhile and is stored again: nobody is shown in a cluster by mistake, and mending mends all.
+    #[test]
+    fn whatever_expires_leaves_no_strangers(
+        batches in prop::collection::vec(prop::collection::vec((0u8..12, 0u64..128, 1i64..6), 1..8), 1..8)
+    ) {
+        let (news, now) = timed();
+        for (time, batch) in (0..).zip(batches) {
+            now.store(time, Ordering::Relaxed);
+            let document = |(id, simhash, lives): (u8, u64, i64)| {
+                let expires = (lives < 4).then_some(time + lives);
+                Document { expires, ..numbered(&id.to_string(), simhash) }
+            };
+            news.assign(batch.into_iter().map(document).collect()).unwrap();
+            no_strangers(&news);
+        }
+        news.mend_clusters().unwrap();
+        whole(&news);
+        prop_assert_eq!(news.mend_clusters().unwrap(), 0);
+    }
 }

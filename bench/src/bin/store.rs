@@ -28,6 +28,10 @@ const COPIES: u64 = 20;
 const STORED: u64 = 100_000;
 const CACHE: u64 = 64 << 20;
 
+/// As in the binary.
+#[global_allocator]
+static GLOBAL: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 struct Arguments {
     folder: PathBuf,
     documents: u64,

@@ -12,6 +12,11 @@ use clap::{Parser, Subcommand};
 use output::{Exit, Failure};
 use std::process::ExitCode;
 
+// With 32 threads on two cores a database answers half as many checks again and needs a third less memory than with the
+// allocator of the C library (bench/results/2026-11-15-store.md).
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Has this been said before? Finds near-duplicate text, Chinese first, every language.
 #[derive(Parser)]
 #[command(name = "leitong", version, propagate_version = true, max_term_width = 110)]

@@ -105,7 +105,8 @@ fn arguments() -> Result<Arguments> {
             "--seconds" => arguments.seconds = value()?.parse()?,
             "--threads" => arguments.threads = value()?.parse()?,
             "--batch" => {
-                arguments.batches = value()?.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
+                arguments.batches =
+                    value()?.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
             }
             "--bare" => arguments.bare = true,
             folder => arguments.folder = folder.into(),

@@ -5,7 +5,7 @@
 use super::engine::Engine;
 use super::layout::Tree;
 use super::pulse::Pulse;
-use super::{Embedded, Options, Shared, opening};
+use super::{Embedded, Options, Shared, folder};
 use crate::StoreError;
 use crate::seam::Store;
 use std::fs;
@@ -179,7 +179,7 @@ fn copy(shared: &Shared, target: &Path) -> Result<u64, StoreError> {
     pulse.write(commit)?;
     pulse.sync()?;
     // Last: until now it was no store, and a backup that was interrupted must not be taken for one.
-    opening::write_about(target)?;
+    folder::write_about(target)?;
     let options = Options {
         create: false,
         holder: "a backup".into(),

@@ -5,7 +5,7 @@
 //!                                                                                     │
 //! readers ◀──────────────────────── view: a moment of the documents, and the indexes ◀┘
 //! ```
-//! The documents are in the engine's trees ([`layout`]); the Hamming indexes beside them hold nothing that could not be made
+//! The documents are in the engine's trees (`layout`); the Hamming indexes beside them hold nothing that could not be made
 //! again from the documents. Readers see the trees and the indexes as they were after the same commit.
 
 mod activity;
@@ -16,6 +16,7 @@ mod engine;
 #[cfg(test)]
 mod faults;
 mod find;
+mod folder;
 mod group;
 mod housekeeping;
 mod inspect;

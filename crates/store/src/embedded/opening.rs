@@ -1,4 +1,4 @@
-//! Opening a folder: who may, what is in it, and bringing the indexes up to the documents.
+//! Opening a store: whether everything is there, and bringing the indexes up to the documents.
 
 use super::chain::Chain;
 use super::codec::{self, Counters};
@@ -9,32 +9,27 @@ use super::layout::{self, Tree};
 use super::pulse::{Beat, Pulse};
 use super::stage::Stage;
 use super::writer::Writer;
-use super::{Embedded, Options, Shared, View};
+use super::{Embedded, Options, Shared, View, folder};
 use crate::StoreError;
 use crate::near;
 use crate::record::{Collection, SpaceSettings};
 use crate::seam::Count;
 use leitong_index::hamming::HammingError;
-use leitong_index::lock::lock_folder;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::Duration;
 
-/// The file that says that a folder is a store.
-const ABOUT: &str = "leitong.json";
 /// Bytes of commits that the next opening may have to replay.
 const REPLAYED: u64 = 4 << 20;
-/// The version of everything in the folder.
-const FORMAT: u64 = 1;
 
 /// Opens a folder. To repair it, commits that are missing are accepted and all indexes made anew.
 pub(super) fn open(path: &Path, options: Options, repair: bool) -> Result<Embedded, StoreError> {
     let mut notices = Vec::new();
-    let lock = enter(path, &options, repair, &mut notices)?;
+    let lock = folder::enter(path, &options, repair, &mut notices)?;
     super::inspect::inspect(path, repair, &mut notices)?;
     let engine = Engine::open(path, options.cache)?;
     let mut moment = engine.moment();
@@ -75,81 +70,6 @@ pub(super) fn open(path: &Path, options: Options, repair: bool) -> Result<Embedd
         opened_at,
         _lock: lock,
     })
-}
-
-/// Makes sure that the folder is a store, and that nobody else has it.
-pub(super) fn enter(
-    path: &Path,
-    options: &Options,
-    repair: bool,
-    notices: &mut Vec<String>,
-) -> Result<File, StoreError> {
-    let io = |error| StoreError::io(path, error);
-    let about = path.join(ABOUT);
-    let exists = about.try_exists().map_err(io)?;
-    if !repair && super::repair::is_exchanging(path) {
-        let what = "a repair was interrupted; it has to be run again".into();
-        return Err(StoreError::Damaged { path: path.to_owned(), what });
-    }
-    if !exists {
-        let wrong = |what: &str| StoreError::NotAStore { path: path.to_owned(), what: what.into() };
-        if !options.create {
-            return Err(wrong("there is no database here: check the path, or add documents to make one"));
-        }
-        fs::create_dir_all(path).map_err(io)?;
-        let foreign = |entry: &fs::DirEntry| entry.file_name() != "lock" && entry.file_name() != ABOUT_NEW;
-        if fs::read_dir(path).map_err(io)?.filter_map(Result::ok).any(|entry| foreign(&entry)) {
-            return Err(wrong("the folder holds other files and no database: choose an empty or a new one"));
-        }
-    }
-    let holder = format!("{} (process {})", options.holder, std::process::id());
-    let lock = match lock_folder(path, &holder).map_err(io)? {
-        Ok(lock) => lock,
-        Err(holder) => return Err(StoreError::InUse { path: path.to_owned(), holder }),
-    };
-    match if exists { check_format(&about) } else { write_about(path) } {
-        Err(error @ StoreError::Damaged { .. }) if repair => {
-            notices.push(error.to_string());
-            write_about(path)?;
-        }
-        other => other?,
-    }
-    Ok(lock)
-}
-
-const ABOUT_NEW: &str = "leitong.json.new";
-
-/// Written before anything else, under another name first: a half-made store is a store.
-pub(super) fn write_about(path: &Path) -> Result<(), StoreError> {
-    let text = format!(
-        "{{\"format\":{FORMAT},\"about\":\"a database of Leitong; its layout is in docs/store.md\"}}\n"
-    );
-    let write = || {
-        let new = path.join(ABOUT_NEW);
-        fs::write(&new, &text)?;
-        File::open(&new)?.sync_all()?;
-        fs::rename(&new, path.join(ABOUT))?;
-        File::open(path)?.sync_all()
-    };
-    write().map_err(|error| StoreError::io(path, error))
-}
-
-fn check_format(about: &Path) -> Result<(), StoreError> {
-    let text = fs::read(about).map_err(|error| StoreError::io(about, error))?;
-    let value: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
-    match value.and_then(|value| value["format"].as_u64()) {
-        Some(FORMAT) => Ok(()),
-        Some(other) => Err(StoreError::NotAStore {
-            path: about.to_owned(),
-            what: format!(
-                "format {other} is not known to this version, which writes {FORMAT}: use a later one"
-            ),
-        }),
-        None => {
-            let path = about.parent().unwrap_or(about).to_owned();
-            Err(StoreError::Damaged { path, what: format!("{ABOUT} is not as it was written") })
-        }
-    }
 }
 
 /// Whether everything acknowledged is there. To repair, the last commit there ever was, if something is missing.

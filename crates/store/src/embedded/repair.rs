@@ -6,7 +6,7 @@
 use super::codec::{self, Counters};
 use super::engine::{Engine, Moment, Read};
 use super::layout::{self, Tree};
-use super::{Embedded, Findings, Options, inspect, opening};
+use super::{Embedded, Findings, Options, folder, inspect, opening};
 use crate::StoreError;
 use crate::record::{Collection, Record};
 use crate::seam::{Addition, Policy, Store};
@@ -68,7 +68,7 @@ fn make_anew(
     mended: &mut Vec<String>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), StoreError> {
-    let _lock = opening::enter(path, options, true, mended)?;
+    let _lock = folder::enter(path, options, true, mended)?;
     if !is_exchanging(path) {
         let lost = copy_readable(path, options, mended, progress)?;
         if lost.records + lost.texts > 0 {

@@ -74,7 +74,7 @@ impl Drop for InFolder {
 
 #[test]
 fn as_the_model() {
-    conforms(amount(1000, 30), &|clock| {
+    conforms(amount(2000, 30), &|clock| {
         let folder = folder();
         let store = Some(open_at(folder.path(), clock.clone()));
         Box::new(InFolder { store, folder, clock })

@@ -179,3 +179,27 @@ fn an_interrupted_repair_goes_on() {
         assert!(!path.join("repaired").exists());
     }
 }
+
+/// A journal that the engine refuses is used up to the damage, and what is lost is told.
+#[test]
+fn a_damaged_journal_is_used_up_to_the_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    (0..50).for_each(|number| _ = add(&store, record(number)).unwrap());
+    drop(store);
+    let journal = folder.path().join("documents/0.jnl");
+    let mut bytes = std::fs::read(&journal).unwrap();
+    let ids: Vec<usize> = (0..bytes.len() - 3).filter(|&at| bytes[at..].starts_with(b"id ")).collect();
+    let at = ids[ids.len() / 2];
+    bytes[at] ^= 1;
+    std::fs::write(&journal, bytes).unwrap();
+    assert!(matches!(Embedded::open(folder.path(), Options::default()), Err(StoreError::Damaged { .. })));
+    let (mended, findings) = repair(folder.path(), Options::default(), &mut |_| {}).unwrap();
+    assert_eq!(findings.problems, Vec::<String>::new());
+    assert!((15..50).contains(&findings.records), "{} records are left", findings.records);
+    assert!(mended.iter().any(|what| what.contains("0.jnl is damaged")), "{mended:?}");
+    assert!(mended.iter().any(|what| what.contains("commits are missing")), "{mended:?}");
+    let store = Embedded::open(folder.path(), Options::default()).unwrap();
+    assert_sound(&store);
+    add(&store, record(99)).unwrap();
+}

@@ -9,6 +9,7 @@
 //! documents/keyspaces/N/vV         the tables of version V
 //! ```
 
+use super::journal;
 use crate::StoreError;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -68,7 +69,7 @@ impl Inspection<'_> {
                 self.tree(tree)?;
             }
         }
-        Ok(())
+        if self.repair { journal::mend(self.path, self.notices) } else { Ok(()) }
     }
 
     /// Mends what can be mended, or says that it is damaged.

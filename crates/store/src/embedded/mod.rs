@@ -20,6 +20,7 @@ mod folder;
 mod group;
 mod housekeeping;
 mod inspect;
+mod journal;
 mod layout;
 mod opening;
 mod postings;

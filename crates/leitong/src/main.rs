@@ -12,8 +12,8 @@ use clap::{Parser, Subcommand};
 use output::{Exit, Failure};
 use std::process::ExitCode;
 
-// With 32 threads on two cores a database answers half as many checks again and needs a third less memory than with the
-// allocator of the C library (bench/results/2026-11-15-store.md).
+// A database that many threads use needs half the memory that the C library's allocator takes for it
+// (bench/results/2026-11-15-store.md).
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -19,6 +19,7 @@ pub mod hamming;
 pub mod join;
 pub mod lock;
 mod machine;
+pub mod marks;
 mod memory;
 pub mod scan;
 pub mod value;

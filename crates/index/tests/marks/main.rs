@@ -1,0 +1,6 @@
+//! The mark index as its users see it, against a plain map.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+mod steps;
+mod twin;

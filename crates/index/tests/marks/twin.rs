@@ -1,0 +1,56 @@
+//! The slow twin: all documents in a map.
+
+use leitong_index::marks::{MarkIndex, Posting};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What an index should hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Twin {
+    pub(crate) documents: BTreeMap<u64, (u64, BTreeSet<u32>)>,
+    pub(crate) next: u64,
+}
+
+impl Twin {
+    pub(crate) fn insert(&mut self, ordinal: u64, origin: u64, marks: &[u32]) {
+        self.documents.insert(ordinal, (origin, marks.iter().copied().collect()));
+        self.next = ordinal + 1;
+    }
+
+    pub(crate) fn look_up(&self, marks: &[u32], most: usize) -> Vec<(usize, Posting)> {
+        let posting = |(&ordinal, (origin, marks)): (&u64, &(u64, BTreeSet<u32>))| Posting {
+            ordinal,
+            origin: *origin,
+            marks: marks.len() as u32,
+        };
+        let mut all = Vec::new();
+        for (place, mark) in marks.iter().enumerate() {
+            let having = self.documents.iter().filter(|document| document.1.1.contains(mark));
+            all.extend(having.take(most).map(|document| (place, posting(document))));
+        }
+        all
+    }
+
+    /// Compares everything an index can be asked.
+    pub(crate) fn check(&self, index: &MarkIndex) {
+        let mut documents = Vec::new();
+        index.for_each(&mut |ordinal, origin, marks| documents.push((ordinal, origin, marks))).unwrap();
+        let expected: Vec<_> = self
+            .documents
+            .iter()
+            .map(|(&ordinal, (origin, marks))| (ordinal, *origin, marks.len() as u32))
+            .collect();
+        assert_eq!(documents, expected);
+        assert_eq!(index.next(), self.next);
+        assert_eq!(index.stats().documents, self.documents.len() as u64);
+        let marks: BTreeSet<u32> =
+            self.documents.values().flat_map(|document| document.1.iter().copied()).collect();
+        let marks: Vec<u32> = marks.into_iter().collect();
+        assert_eq!(look_up(index, &marks, usize::MAX), self.look_up(&marks, usize::MAX));
+    }
+}
+
+pub(crate) fn look_up(index: &MarkIndex, marks: &[u32], most: usize) -> Vec<(usize, Posting)> {
+    let mut found = Vec::new();
+    index.look_up(marks, most, &mut |place, posting| found.push((place, posting))).unwrap();
+    found
+}

@@ -15,6 +15,7 @@
 //! # Ok::<(), leitong_index::hamming::HammingError>(())
 //! ```
 
+mod files;
 pub mod hamming;
 pub mod join;
 pub mod lock;

@@ -10,12 +10,11 @@
 //! place in the order of ordinals. Equal values share one entry, so a pile of copies lengthens no bucket; a bucket that
 //! grows long all the same (distinct values with a common block) is kept in order and searched by halving.
 
-use super::file::{Part, Sections};
 use super::groups::{self, Grouped};
-use super::output::Output;
 use super::rows;
 use super::scheme::{Condition, Rule, Scheme, is_first};
 use super::{Found, HammingError, TWIN};
+use crate::files::{Output, Part, Sections};
 use crate::machine::columns::{PADDING, Scan, Test};
 use crate::memory::{Section, View};
 use crate::{Level, Value};
@@ -99,7 +98,7 @@ impl<V: Value> Columns<V> {
     pub(crate) fn open(sections: Sections, bits: &[u64], k: u32) -> Result<Self, HammingError> {
         let scheme = scheme(V::WIDTH, k);
         if bits.len() != scheme.blocks.len() || bits.iter().any(|&bits| bits > 32) {
-            return Err(sections.refused("its tables do not fit its width"));
+            return Err(sections.refused("its tables do not fit its width").into());
         }
         let tables = (0..).zip(bits).map(|(table, &bits)| {
             Ok(Table {
@@ -112,7 +111,7 @@ impl<V: Value> Columns<V> {
         let tables = tables.collect::<Result<Vec<_>, HammingError>>()?;
         let (values, twins): (_, Section<u32>) = (sections.get(Part::Values)?, sections.get(Part::Twins)?);
         if !tables.iter().all(Table::fits) {
-            return Err(sections.refused("the lengths of its sections do not fit each other"));
+            return Err(sections.refused("the lengths of its sections do not fit each other").into());
         }
         twins.view().expect_all();
         sections.sound()?;

@@ -116,3 +116,5 @@ impl HammingError {
         Self::Memory { bytes, source }
     }
 }
+
+crate::files::from_file_error!(HammingError);

@@ -4,15 +4,13 @@
 //! segments of similar size are merged, so that there are only a few. Deletions set a bit; the next merge leaves the
 //! fingerprint out. Readers never wait for a merge.
 
-use super::deleted::Deleted;
-use super::folder::{self, Folder};
 use super::fresh::Fresh;
-use super::manifest::{self, Listed, Manifest};
 use super::plan;
 use super::segment::{Build, Searcher, Segment, Source};
 use super::view::{Body, Match, Numbered, Part, Snapshot, live};
-use super::{HammingError, MOST_ITEMS};
+use super::{HammingError, KIND, MOST_ITEMS};
 use crate::Value;
+use crate::files::{self, Deleted, Folder, Listed, Manifest};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -152,31 +150,28 @@ impl<V: Value> Index<V> {
     /// [`Index::flush`] or merge is not in it: [`Stats::next`] says from where on to add again.
     pub fn open(path: &Path, mut options: Options) -> Result<Self, HammingError> {
         std::fs::create_dir_all(path).map_err(|error| HammingError::io(path, error))?;
-        let lock = folder::lock(path)?;
-        let (manifest, deleted) = match Manifest::read(path)? {
+        let lock = files::lock(path)?;
+        let (manifest, deleted) = match Manifest::read(&KIND, path)? {
             Some(read) => read,
             None => {
-                folder::refuse_segments(path)?;
-                let new =
-                    Manifest { width: V::WIDTH.into(), k: options.build.k.into(), ..Manifest::default() };
-                new.write(path, &Deleted::default())?;
+                files::refuse_segments(path)?;
+                let settings = [V::WIDTH.into(), options.build.k.into()];
+                let new = Manifest { settings, ..Manifest::default() };
+                new.write(&KIND, path, &Deleted::default())?;
                 (new, Deleted::default())
             }
         };
-        if manifest.width != u64::from(V::WIDTH) {
-            return Err(HammingError::Width {
-                path: path.to_owned(),
-                found: manifest.width,
-                expected: V::WIDTH,
-            });
+        let [width, k] = manifest.settings;
+        if width != u64::from(V::WIDTH) {
+            return Err(HammingError::Width { path: path.to_owned(), found: width, expected: V::WIDTH });
         }
-        if u64::from(options.build.k) > manifest.k {
-            return Err(HammingError::TooFar { asked: options.build.k, built: manifest.k as u32 });
+        if u64::from(options.build.k) > k {
+            return Err(HammingError::TooFar { asked: options.build.k, built: k as u32 });
         }
-        options.build.k = manifest.k as u32;
+        options.build.k = k as u32;
         plan::choose::<V>(1, &options.build)?;
         let part = |listed: &Listed| {
-            let file = manifest::segment_path(path, listed.file);
+            let file = files::segment_path(path, listed.file);
             let segment = Segment::open(&file)?;
             if segment.identity() != listed.identity {
                 return Err(HammingError::Foreign { path: file });

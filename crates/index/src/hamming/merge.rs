@@ -1,12 +1,11 @@
 //! Making segments of what has been added, and fewer segments of many.
 
-use super::deleted::Deleted;
 use super::index::{Inner, lock_mutex};
-use super::manifest::{self, Listed, Manifest};
 use super::segment::{Segment, Source};
 use super::view::{Body, Merged, Part};
-use super::{HammingError, MOST_ITEMS};
+use super::{HammingError, KIND, MOST_ITEMS};
 use crate::Value;
+use crate::files::{self, Deleted, Listed, Manifest};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -79,7 +78,7 @@ impl<V: Value> Inner<V> {
             None => Ok((self.options.build.in_memory(&source)?, None)),
             Some(folder) => {
                 let file = folder.next_file.fetch_add(1, Ordering::Relaxed);
-                let path = manifest::segment_path(&folder.path, file);
+                let path = files::segment_path(&folder.path, file);
                 Ok((self.options.build.to_file(&source, &path)?, Some(file)))
             }
         };
@@ -99,9 +98,9 @@ impl<V: Value> Inner<V> {
         let kept: Vec<u64> = state.parts.iter().filter_map(|part| part.file).collect();
         let deleted = state.deleted.clone();
         drop(state);
-        let manifest = Manifest { width: V::WIDTH.into(), k: self.options.build.k.into(), end, segments };
-        manifest.write(&folder.path, &deleted)?;
-        folder.remove(|file| !kept.contains(&file))
+        let manifest = Manifest { settings: [V::WIDTH.into(), self.options.build.k.into()], end, segments };
+        manifest.write(&KIND, &folder.path, &deleted)?;
+        Ok(folder.remove(|file| !kept.contains(&file))?)
     }
 }
 

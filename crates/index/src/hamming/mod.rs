@@ -2,16 +2,11 @@
 
 mod cells;
 mod columns;
-mod deleted;
 mod error;
-mod file;
-mod folder;
 mod fresh;
 mod groups;
 mod index;
-mod manifest;
 mod merge;
-mod output;
 mod partition;
 mod plan;
 mod rows;
@@ -19,10 +14,15 @@ mod scheme;
 mod segment;
 mod view;
 
+use crate::files::Kind;
 pub use error::HammingError;
 pub use index::{Index, Options, Stats};
 pub use segment::{Build, Layout, Searcher, Segment, Source};
 pub use view::{Match, Snapshot};
+
+/// The files of a Hamming index.
+static KIND: Kind =
+    Kind { segment: *b"leitong hamming\n", manifest: *b"leitong index 1\n", name: "Hamming index" };
 
 /// Set in a row or an ordinal whose value occurs more than once.
 const TWIN: u32 = 1 << 31;

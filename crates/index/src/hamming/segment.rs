@@ -2,10 +2,9 @@
 
 use super::cells::{self, Cells};
 use super::columns::{self, Columns};
-use super::file::{self, Part, Sections};
-use super::output::Output;
 use super::plan::{self, Choice};
 use super::{Found, HammingError, MOST_ITEMS};
+use crate::files::{self, Output, Part, Sections};
 use crate::memory::Section;
 use crate::{Level, Value};
 use std::ops::Range;
@@ -88,7 +87,7 @@ impl Build {
         check_number(source.items())?;
         let expected = plan::choose::<V>(source.items(), self)?.bytes_per_item::<V>(source.items())
             * source.items() as f64;
-        self.write(&source, Output::file(path, expected as u64)?)
+        self.write(&source, Output::file(&super::KIND, path, expected as u64)?)
     }
 
     fn write<V: Value>(
@@ -155,13 +154,13 @@ enum Body<V> {
 impl<V: Value> Segment<V> {
     /// Opens a segment file without reading it: what is read later is checked then.
     pub fn open(path: &Path) -> Result<Self, HammingError> {
-        Self::from_sections(file::open(path)?)
+        Self::from_sections(files::open(&super::KIND, path)?)
     }
 
     fn from_sections(sections: Sections) -> Result<Self, HammingError> {
         let parameters = sections.parameters.clone();
         let Some((&[number, width, k, items], rest)) = parameters.split_first_chunk() else {
-            return Err(sections.refused("its parameters are missing"));
+            return Err(sections.refused("its parameters are missing").into());
         };
         if width != u64::from(V::WIDTH) {
             let path = sections.path().unwrap_or(Path::new("(memory)")).to_owned();
@@ -177,9 +176,9 @@ impl<V: Value> Segment<V> {
             plan::RING => (Layout::Ring, Body::Cells(Cells::open(sections, rest)?)),
             plan::CELLS => (Layout::Cells, Body::Cells(Cells::open(sections, rest)?)),
             other => {
-                return Err(
-                    sections.refused(&format!("its layout {other} is not known here: use a newer program"))
-                );
+                return Err(sections
+                    .refused(&format!("its layout {other} is not known here: use a newer program"))
+                    .into());
             }
         };
         Ok(Self { k, items, layout, body })
@@ -223,7 +222,7 @@ impl<V: Value> Segment<V> {
 
     /// Reads everything once and compares all checksums.
     pub fn verify(&self) -> Result<(), HammingError> {
-        self.sections().verify()
+        Ok(self.sections().verify()?)
     }
 
     /// Calls `found` with query, ordinal and distance of everything within `k` bits of the queries.

@@ -1,10 +1,10 @@
 //! The parts of an index at one moment, and searching them all.
 
-use super::deleted::Deleted;
 use super::fresh::Fresh;
 use super::segment::{Searcher, Segment, Source};
 use super::{Found, HammingError};
 use crate::Value;
+use crate::files::Deleted;
 use std::ops::Range;
 use std::sync::Arc;
 

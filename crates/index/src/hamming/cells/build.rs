@@ -3,13 +3,12 @@
 //! The source is read once to count and once for each table and round. A round takes as many parts as the memory
 //! ceiling allows, so that a billion values can be built in a fraction of their size.
 
-use super::super::file::Part;
-use super::super::output::Output;
 use super::super::partition::{Bare, Counts, Cut, Entry, Numbered, PART_ITEMS, Parts, Reader, Sorter};
 use super::super::segment::Source;
 use super::super::{HammingError, TWIN};
 use super::{Shape, TableShape};
 use crate::Value;
+use crate::files::{Output, Part};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -101,7 +100,7 @@ impl<V: Value> Builder<'_, V> {
         }
         let total = (output.items::<u8>(target.rests) / self.table.rest_bytes) as u32;
         output.append(target.directory, &[total])?;
-        output.append(target.rests, &[V::ZERO])
+        Ok(output.append(target.rests, &[V::ZERO])?)
     }
 
     fn sections<E: Entry<V>>(&self, index: u32, output: &mut Output) -> Result<Target, HammingError> {
@@ -228,7 +227,7 @@ impl<V: Value> Builder<'_, V> {
         }
         target
             .filter
-            .map_or(Ok(()), |filter| output.append_all(filter, built.iter().map(|built| &*built.filter)))
+            .map_or(Ok(()), |filter| Ok(output.append_all(filter, built.iter().map(|built| &*built.filter))?))
     }
 }
 

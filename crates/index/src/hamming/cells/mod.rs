@@ -15,10 +15,10 @@ pub(crate) mod build;
 mod filter;
 mod search;
 
-use super::file::{Part, Sections};
 use super::scheme::{Block, Condition, Rule, Scheme};
 use super::{HammingError, TWIN};
 use crate::Value;
+use crate::files::{Part, Sections};
 use crate::memory::{Section, View};
 pub(crate) use filter::FilterShape;
 pub(crate) use search::Scratch;
@@ -177,7 +177,7 @@ impl<V: Value> Cells<V> {
     /// From the sections of a segment; `words` are the layout's parameters.
     pub(crate) fn open(sections: Sections, words: &[u64]) -> Result<Self, HammingError> {
         let Some(shape) = Shape::from_words::<V>(words) else {
-            return Err(sections.refused("its tables do not fit its width"));
+            return Err(sections.refused("its tables do not fit its width").into());
         };
         let tables = (0..).zip(&shape.tables).map(|(table, &shape)| {
             let filter = shape.filter.map(|_| sections.get(Part::Filter(table))).transpose()?;
@@ -196,7 +196,7 @@ impl<V: Value> Cells<V> {
         if cells.tables.iter().all(|table| table.fits(cells.rows())) {
             Ok(cells)
         } else {
-            Err(cells.sections.refused("the lengths of its sections do not fit each other"))
+            Err(cells.sections.refused("the lengths of its sections do not fit each other").into())
         }
     }
 
@@ -262,7 +262,7 @@ impl<V: Value> Cells<V> {
         twins.expect_at(place, 0);
         self.sections.sound()?;
         twins.expect(place, place + 1 + twins.items[place] as usize);
-        self.sections.sound()
+        Ok(self.sections.sound()?)
     }
 }
 

@@ -1,34 +1,41 @@
 //! The folder of an index: who holds it, and which files are its own.
 
-use super::HammingError;
-use super::manifest::Manifest;
+use super::FileError;
+use super::manifest::{self, Manifest};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 #[derive(Debug)]
-pub(super) struct Folder {
-    pub(super) path: PathBuf,
-    pub(super) next_file: AtomicU64,
-    pub(super) _lock: File,
+pub(crate) struct Folder {
+    pub(crate) path: PathBuf,
+    pub(crate) next_file: AtomicU64,
+    pub(crate) _lock: File,
 }
 
 impl Folder {
     /// Removes segment files for which `gone` holds.
-    pub(super) fn remove(&self, gone: impl Fn(u64) -> bool) -> Result<(), HammingError> {
-        let io = |error| HammingError::io(&self.path, error);
+    pub(crate) fn remove(&self, gone: impl Fn(u64) -> bool) -> Result<(), FileError> {
+        let io = |error| FileError::io(&self.path, error);
         for entry in std::fs::read_dir(&self.path).map_err(io)? {
             let path = entry.map_err(io)?.path();
             if segment_number(&path).is_some_and(&gone) {
-                std::fs::remove_file(&path).map_err(|error| HammingError::io(&path, error))?;
+                std::fs::remove_file(&path).map_err(|error| FileError::io(&path, error))?;
             }
         }
         Ok(())
     }
 
     /// Removes what an interrupted merge has left behind.
-    pub(super) fn remove_strangers(&self, manifest: &Manifest) -> Result<(), HammingError> {
-        self.remove(|file| !manifest.segments.iter().any(|segment| segment.file == file))
+    pub(crate) fn remove_strangers(&self, manifest: &Manifest) -> Result<(), FileError> {
+        self.remove(|file| !manifest.segments.iter().any(|segment| segment.file == file))?;
+        let manifest = manifest::temporary(&self.path);
+        match std::fs::remove_file(&manifest) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(FileError::io(&manifest, error))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -40,24 +47,24 @@ fn segment_number(path: &Path) -> Option<u64> {
 }
 
 /// Without a manifest there must be no segments: they would be somebody's whole index.
-pub(super) fn refuse_segments(folder: &Path) -> Result<(), HammingError> {
-    let io = |error| HammingError::io(folder, error);
+pub(crate) fn refuse_segments(folder: &Path) -> Result<(), FileError> {
+    let io = |error| FileError::io(folder, error);
     for entry in std::fs::read_dir(folder).map_err(io)? {
         let path = entry.map_err(io)?.path();
         if segment_number(&path).is_some() {
             let reason =
                 "it is a segment, but the folder has no manifest: restore it, or choose an empty folder";
-            return Err(HammingError::Refused { path, reason: reason.into() });
+            return Err(FileError::Refused { path, reason: reason.into() });
         }
     }
     Ok(())
 }
 
 /// One process at a time may have the index open.
-pub(super) fn lock(folder: &Path) -> Result<File, HammingError> {
+pub(crate) fn lock(folder: &Path) -> Result<File, FileError> {
     let process = format!("process {}", std::process::id());
-    match crate::lock::lock_folder(folder, &process).map_err(|error| HammingError::io(folder, error))? {
+    match crate::lock::lock_folder(folder, &process).map_err(|error| FileError::io(folder, error))? {
         Ok(file) => Ok(file),
-        Err(holder) => Err(HammingError::InUse { path: folder.to_owned(), holder }),
+        Err(holder) => Err(FileError::InUse { path: folder.to_owned(), holder }),
     }
 }

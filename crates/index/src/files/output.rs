@@ -1,7 +1,7 @@
 //! Writing a segment: sections grow piece by piece, in memory or in a file that gets its name when it is complete.
 
-use super::HammingError;
-use super::file::{self, Part, Sections};
+use super::sections::{self, Part, Sections};
+use super::{FileError, Kind};
 use crate::memory::Buffer;
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -27,7 +27,15 @@ pub(crate) struct Output {
 
 enum Target {
     Memory,
-    File { file: File, temporary: Temporary, path: PathBuf, shift: u32, end: u64, syncer: Syncer },
+    File {
+        kind: &'static Kind,
+        file: File,
+        temporary: Temporary,
+        path: PathBuf,
+        shift: u32,
+        end: u64,
+        syncer: Syncer,
+    },
 }
 
 /// A file that is not complete yet: removed if it never is.
@@ -63,7 +71,7 @@ impl Output {
     }
 
     /// Sections go to a file, which gets its name when it is complete. `expected` bytes decide the chunk size.
-    pub(crate) fn file(path: &Path, expected: u64) -> Result<Self, HammingError> {
+    pub(crate) fn file(kind: &'static Kind, path: &Path, expected: u64) -> Result<Self, FileError> {
         let shift = if expected < 16 << 20 { 12 } else { 16 };
         let mut temporary = path.as_os_str().to_owned();
         temporary.push(".tmp");
@@ -74,17 +82,18 @@ impl Output {
             .create(true)
             .truncate(true)
             .open(&temporary.0)
-            .map_err(|error| HammingError::io(&temporary.0, error))?;
-        let syncer = Syncer::new(&file).map_err(|error| HammingError::io(&temporary.0, error))?;
-        let target = Target::File { file, temporary, path: path.to_owned(), shift, end: 1 << shift, syncer };
+            .map_err(|error| FileError::io(&temporary.0, error))?;
+        let syncer = Syncer::new(&file).map_err(|error| FileError::io(&temporary.0, error))?;
+        let target =
+            Target::File { kind, file, temporary, path: path.to_owned(), shift, end: 1 << shift, syncer };
         Ok(Self { target, sections: Vec::new() })
     }
 
     /// Opens a section for at most `bytes` bytes; what is not written of it takes no room.
-    pub(crate) fn section(&mut self, part: Part, bytes: usize) -> Result<usize, HammingError> {
+    pub(crate) fn section(&mut self, part: Part, bytes: usize) -> Result<usize, FileError> {
         let place = match &mut self.target {
             Target::Memory => {
-                Place::Memory(Buffer::zeroed(bytes).map_err(|error| HammingError::memory(bytes, error))?)
+                Place::Memory(Buffer::zeroed(bytes).map_err(|error| FileError::memory(bytes, error))?)
             }
             Target::File { shift, end, .. } => {
                 let offset = *end;
@@ -102,7 +111,7 @@ impl Output {
     }
 
     /// Adds items at the end of a section.
-    pub(crate) fn append<T: Pod>(&mut self, section: usize, items: &[T]) -> Result<(), HammingError> {
+    pub(crate) fn append<T: Pod>(&mut self, section: usize, items: &[T]) -> Result<(), FileError> {
         self.append_all(section, std::iter::once(items))
     }
 
@@ -111,7 +120,7 @@ impl Output {
         &mut self,
         section: usize,
         pieces: impl Iterator<Item = &'a [T]>,
-    ) -> Result<(), HammingError> {
+    ) -> Result<(), FileError> {
         let mut pieces: Vec<&[u8]> = pieces.map(bytemuck::cast_slice).collect();
         let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
         let growing = &mut self.sections[section];
@@ -132,7 +141,7 @@ impl Output {
                 let whole = all >> *shift << *shift;
                 let place = *offset + ((sums.len() as u64) << *shift);
                 let added = write_chunks(file, place, &pieces, whole, 1 << *shift);
-                sums.extend(added.map_err(|error| HammingError::io(&temporary.0, error))?);
+                sums.extend(added.map_err(|error| FileError::io(&temporary.0, error))?);
                 syncer.note(whole);
                 let mut rest = vec![0; all - whole];
                 gather(&pieces, whole, &mut rest);
@@ -144,7 +153,7 @@ impl Output {
     }
 
     /// Writes a whole section.
-    pub(crate) fn whole<T: Pod>(&mut self, part: Part, pieces: &[&[T]]) -> Result<(), HammingError> {
+    pub(crate) fn whole<T: Pod>(&mut self, part: Part, pieces: &[&[T]]) -> Result<(), FileError> {
         let section = self.section(part, pieces.iter().map(|piece| size_of_val(*piece)).sum())?;
         self.append_all(section, pieces.iter().copied())
     }
@@ -155,7 +164,7 @@ impl Output {
     }
 
     /// Closes the segment. A file is synced, named and opened.
-    pub(crate) fn finish(self, parameters: Vec<u64>) -> Result<Sections, HammingError> {
+    pub(crate) fn finish(self, parameters: Vec<u64>) -> Result<Sections, FileError> {
         match self.target {
             Target::Memory => {
                 let list = self.sections.into_iter().filter_map(|growing| match growing.place {
@@ -164,15 +173,15 @@ impl Output {
                 });
                 Ok(Sections::in_memory(parameters, list.collect()))
             }
-            Target::File { file, temporary, path, shift, end, syncer } => {
-                finish_file(&file, self.sections, &parameters, shift, end)
+            Target::File { kind, file, temporary, path, shift, end, syncer } => {
+                finish_file(kind, &file, self.sections, &parameters, shift, end)
                     .and_then(|()| syncer.finish())
                     .and_then(|()| file.sync_all())
                     .and_then(|()| std::fs::rename(&temporary.0, &path))
                     // The name must be there before anything refers to it.
                     .and_then(|()| File::open(folder_of(&path))?.sync_all())
-                    .map_err(|error| HammingError::io(&temporary.0, error))?;
-                file::open(&path)
+                    .map_err(|error| FileError::io(&temporary.0, error))?;
+                sections::open(kind, &path)
             }
         }
     }
@@ -248,6 +257,7 @@ fn write_chunks(
 
 /// Writes what is still pending, then foot and head.
 fn finish_file(
+    kind: &Kind,
     file: &File,
     sections: Vec<Growing>,
     parameters: &[u64],
@@ -268,14 +278,16 @@ fn finish_file(
         chunk_sums[first..first + sums.len()].copy_from_slice(&sums);
         listed.push((growing.part, offset, growing.written as u64));
     }
-    let foot = file::foot(parameters, &listed, &chunk_sums);
+    let foot = sections::foot(parameters, &listed, &chunk_sums);
     file.write_all_at(&foot, end)?;
-    file.write_all_at(&file::head(shift, end, foot.len() as u64), 0)
+    file.write_all_at(&sections::head(kind, shift, end, foot.len() as u64), 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    static KIND: Kind = Kind { segment: *b"0123456789abcdef", manifest: [0; 16], name: "test" };
 
     #[test]
     fn pieces_of_any_length_are_laid_end_to_end() {
@@ -283,7 +295,7 @@ mod tests {
         let pieces: Vec<Vec<u8>> = [0, 1, 4095, 4096, 4097, 3, 70_000, 0, 200_000, 5]
             .map(|len| (0..len).map(|i| (i * 7 + len) as u8).collect())
             .into();
-        for output in [Output::memory(), Output::file(&folder.path().join("small"), 0).unwrap()] {
+        for output in [Output::memory(), Output::file(&KIND, &folder.path().join("small"), 0).unwrap()] {
             let mut output = output;
             let (one, other) = (
                 output.section(Part::Values, 1 << 20).unwrap(),

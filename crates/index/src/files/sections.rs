@@ -8,7 +8,7 @@
 //! Numbers are little-endian words of 64 bits, sections hold what [`Part`] says. A chunk has 4 KiB in small files and
 //! 64 KiB in large ones. Opening reads head and foot; chunks are checked when they are first read ([`crate::memory`]).
 
-use super::HammingError;
+use super::{FileError, Kind};
 use crate::memory::{Buffer, MappedFile, Section, Storage};
 use bytemuck::Pod;
 use std::fs::File;
@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-const MAGIC: [u8; 16] = *b"leitong hamming\n";
 const VERSION: u64 = 1;
 const HEAD_WORDS: usize = 8;
 /// Words of a section in the foot: kind, table, offset, bytes.
@@ -42,6 +41,10 @@ pub(crate) enum Part {
     Rests(u32),
     /// Which combinations of bits occur at all.
     Filter(u32),
+    /// Documents, in the order of their ordinals.
+    Documents,
+    /// Which documents have which mark.
+    Postings,
 }
 
 impl Part {
@@ -55,6 +58,8 @@ impl Part {
             Self::Rows(table) => (6, table),
             Self::Rests(table) => (7, table),
             Self::Filter(table) => (8, table),
+            Self::Documents => (9, 0),
+            Self::Postings => (10, 0),
         };
         [kind, u64::from(table)]
     }
@@ -74,7 +79,7 @@ pub(crate) struct Sections {
 type PartWords = [u64; 2];
 
 /// The foot: see above. `sections` are part, offset and bytes.
-pub(super) fn foot(parameters: &[u64], sections: &[(Part, u64, u64)], sums: &[u64]) -> Vec<u8> {
+pub(crate) fn foot(parameters: &[u64], sections: &[(Part, u64, u64)], sums: &[u64]) -> Vec<u8> {
     let mut words = vec![parameters.len() as u64];
     words.extend(parameters);
     words.push(sections.len() as u64);
@@ -88,9 +93,9 @@ pub(super) fn foot(parameters: &[u64], sections: &[(Part, u64, u64)], sums: &[u6
 }
 
 /// The head of a file whose foot starts at `end` and has `foot` bytes.
-pub(super) fn head(shift: u32, end: u64, foot: u64) -> Vec<u8> {
+pub(crate) fn head(kind: &Kind, shift: u32, end: u64, foot: u64) -> Vec<u8> {
     let words = [VERSION, u64::from(shift), end, foot, end + foot];
-    with_checksum(MAGIC.into_iter().chain(words.into_iter().flat_map(u64::to_le_bytes)).collect())
+    with_checksum(kind.segment.into_iter().chain(words.into_iter().flat_map(u64::to_le_bytes)).collect())
 }
 
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
@@ -99,9 +104,9 @@ fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// Opens a segment file: checks head and foot, maps the rest.
-pub(crate) fn open(path: &Path) -> Result<Sections, HammingError> {
-    let refuse = |reason: String| HammingError::Refused { path: path.to_owned(), reason };
-    let io = |error| HammingError::io(path, error);
+pub(crate) fn open(kind: &Kind, path: &Path) -> Result<Sections, FileError> {
+    let refuse = |reason: String| FileError::Refused { path: path.to_owned(), reason };
+    let io = |error| FileError::io(path, error);
     let file = File::open(path).map_err(io)?;
     let length = file.metadata().map_err(io)?.len();
     let mut head = [0; HEAD_WORDS * 8];
@@ -109,8 +114,8 @@ pub(crate) fn open(path: &Path) -> Result<Sections, HammingError> {
         return Err(refuse(format!("it has {length} bytes, too few for a segment")));
     }
     file.read_exact_at(&mut head, 0).map_err(io)?;
-    if head[..16] != MAGIC {
-        return Err(refuse("it is no segment of a Hamming index".into()));
+    if head[..16] != kind.segment {
+        return Err(refuse(format!("it is no segment of a {}", kind.name)));
     }
     let words = read_words(&head[16..]);
     let [version, shift, end, foot_length, whole, sum] = words[..] else {
@@ -171,14 +176,14 @@ fn read_foot(foot: &[u64]) -> Option<(Vec<u64>, Vec<u64>, Vec<u64>)> {
 
 impl Sections {
     /// Of sections that were never in a file, with the bytes used of each.
-    pub(super) fn in_memory(parameters: Vec<u64>, sections: Vec<(Part, Buffer<u8>, usize)>) -> Self {
+    pub(crate) fn in_memory(parameters: Vec<u64>, sections: Vec<(Part, Buffer<u8>, usize)>) -> Self {
         let section =
             |(part, buffer, bytes): (Part, _, _)| (part.words(), Storage::Buffer(Arc::new(buffer)), 0, bytes);
         Self { parameters, list: sections.into_iter().map(section).collect(), file: None, identity: 0 }
     }
 
     /// The section that holds `part`.
-    pub(crate) fn get<T: Pod>(&self, part: Part) -> Result<Section<T>, HammingError> {
+    pub(crate) fn get<T: Pod>(&self, part: Part) -> Result<Section<T>, FileError> {
         let missing = || self.refused(&format!("its section {part:?} is missing or does not fit"));
         let (_, storage, offset, bytes) =
             self.list.iter().find(|s| s.0 == part.words()).ok_or_else(missing)?;
@@ -191,7 +196,7 @@ impl Sections {
     }
 
     /// Reads everything once and compares all checksums.
-    pub(crate) fn verify(&self) -> Result<(), HammingError> {
+    pub(crate) fn verify(&self) -> Result<(), FileError> {
         for (_, storage, offset, bytes) in &self.list {
             if let Some(section) = Section::<u8>::new(storage.clone(), *offset, *bytes) {
                 section.view().expect_all();
@@ -202,8 +207,8 @@ impl Sections {
     }
 
     /// The error for a segment that does not make sense.
-    pub(crate) fn refused(&self, reason: &str) -> HammingError {
-        HammingError::Refused {
+    pub(crate) fn refused(&self, reason: &str) -> FileError {
+        FileError::Refused {
             path: self.path().unwrap_or(Path::new("(memory)")).to_owned(),
             reason: reason.into(),
         }
@@ -216,10 +221,10 @@ impl Sections {
 
     /// An error once a broken chunk has been met.
     #[inline]
-    pub(crate) fn sound(&self) -> Result<(), HammingError> {
+    pub(crate) fn sound(&self) -> Result<(), FileError> {
         match &self.file {
             Some((file, path)) => match file.broken() {
-                Some(offset) => Err(HammingError::Broken { path: path.clone(), offset }),
+                Some(offset) => Err(FileError::Broken { path: path.clone(), offset }),
                 None => Ok(()),
             },
             None => Ok(()),

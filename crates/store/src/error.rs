@@ -2,6 +2,7 @@
 
 use crate::Space;
 use leitong_index::hamming::HammingError;
+use leitong_index::marks::MarkError;
 use std::path::{Path, PathBuf};
 
 /// What can go wrong in a store. An error never hides that something acknowledged is lost: see `Damaged`.
@@ -141,6 +142,9 @@ pub enum StoreError {
     /// The index of fingerprints failed.
     #[error(transparent)]
     Index(HammingError),
+    /// The index of marks failed.
+    #[error(transparent)]
+    Marks(MarkError),
 }
 
 impl From<HammingError> for StoreError {
@@ -149,6 +153,15 @@ impl From<HammingError> for StoreError {
             // With what to do about it.
             HammingError::Io { path, source } => Self::Io { path, source },
             other => Self::Index(other),
+        }
+    }
+}
+
+impl From<MarkError> for StoreError {
+    fn from(error: MarkError) -> Self {
+        match error {
+            MarkError::Io { path, source } => Self::Io { path, source },
+            other => Self::Marks(other),
         }
     }
 }

@@ -8,6 +8,7 @@
 mod clock;
 pub mod embedded;
 mod error;
+mod marks;
 mod memory;
 mod near;
 mod rank;
@@ -17,9 +18,10 @@ mod seam;
 pub use clock::Clock;
 pub use embedded::Embedded;
 pub use error::StoreError;
+pub use marks::Scoring;
 pub use memory::Memory;
 pub use record::{
-    Collection, Key, MOST_DEPTH, MOST_FIELD, MOST_ID, MOST_TEXT, Record, Signals, Space, SpaceSettings,
-    Stored, validate_id,
+    Collection, Key, MOST_DEPTH, MOST_FIELD, MOST_ID, MOST_OUTLINE, MOST_TEXT, Mark, Outline, Record,
+    Signals, Space, SpaceSettings, Stored, validate_id,
 };
-pub use seam::{Added, Addition, Candidate, Count, Found, Policy, Probe, Query, Rank, Store, Want};
+pub use seam::{Added, Addition, Candidate, Count, Found, Policy, Probe, Query, Rank, Sources, Store, Want};

@@ -1,11 +1,13 @@
 //! A store that lives as long as the process: for `--db memory:`, for tests, and as the plainest example of the seam.
 
+use crate::marks::{self, Origins, Scoring, Tally};
 use crate::near::{self, Near, Search};
 use crate::rank::{self, Hits};
-use crate::record::{Collection, Key, Record, Space, SpaceSettings, Stored};
-use crate::seam::{Added, Addition, Count, Found, Policy, Probe, Query, Store, Want};
+use crate::record::{Collection, Key, Outline, Record, Space, SpaceSettings, Stored};
+use crate::seam::{Added, Addition, Count, Found, Policy, Probe, Query, Sources, Store, Want};
 use crate::{Clock, StoreError};
 use leitong_fingerprint::Fingerprint;
+use leitong_index::marks::MarkIndex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Bound;
@@ -21,6 +23,7 @@ const ASKED: usize = 16;
 #[derive(Debug, Default)]
 pub struct Memory {
     clock: Clock,
+    scoring: Scoring,
     rooms: RwLock<BTreeMap<String, Arc<RwLock<Room>>>>,
 }
 
@@ -33,13 +36,16 @@ struct Room {
     entries: BTreeMap<u64, Entry>,
     keys: BTreeSet<(Key, u64)>,
     spaces: Vec<(SpaceSettings, Box<dyn Near>)>,
+    marks: MarkIndex,
+    scoring: Scoring,
     /// When which version expires, the earliest first.
     expiries: BTreeSet<(i64, u64)>,
 }
 
-/// A record. The text stands apart: it is seldom wanted, and copying it is what would cost.
+/// A record. Text and outline stand apart: they are seldom wanted, and copying them is what would cost.
 struct Entry {
     record: Record,
+    outline: Outline,
     text: Option<String>,
 }
 
@@ -47,7 +53,13 @@ impl Memory {
     /// An empty store whose records expire by a clock; [`Memory::default`] takes the system's.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
-        Self { clock, rooms: RwLock::default() }
+        Self { clock, scoring: Scoring::DEFAULT, rooms: RwLock::default() }
+    }
+
+    /// The same, with another way to find documents by marks: for tests, which cannot add thousands.
+    #[must_use]
+    pub fn with_scoring(self, scoring: Scoring) -> Self {
+        Self { scoring, ..self }
     }
 
     fn room(&self, name: &str) -> Result<Arc<RwLock<Room>>, StoreError> {
@@ -87,7 +99,7 @@ impl Store for Memory {
         match rooms.get(&collection.name) {
             Some(room) => read(room).collection.same(collection),
             None => {
-                let room = Room::new(collection.clone())?;
+                let room = Room::new(collection.clone(), self.scoring)?;
                 rooms.insert(collection.name.clone(), Arc::new(RwLock::new(room)));
                 Ok(())
             }
@@ -105,6 +117,12 @@ impl Store for Memory {
             // In parts: what all of many questions find would fill the memory.
             let parts = queries.chunks(ASKED).map(|part| room.find(part, &[], now));
             Ok(parts.collect::<Result<Vec<_>, StoreError>>()?.into_iter().flatten().collect())
+        })?
+    }
+
+    fn sources(&self, collection: &str, questions: &[Sources]) -> Result<Vec<Vec<u32>>, StoreError> {
+        self.reading(collection, |room, now| {
+            questions.iter().map(|question| room.sources(question, now)).collect()
         })?
     }
 
@@ -152,7 +170,7 @@ impl Store for Memory {
 }
 
 impl Room {
-    fn new(collection: Collection) -> Result<Self, StoreError> {
+    fn new(collection: Collection, scoring: Scoring) -> Result<Self, StoreError> {
         let open = |settings: &SpaceSettings| Ok((*settings, near::open(settings, None)?));
         let spaces = collection.spaces.iter().map(open).collect::<Result<_, StoreError>>()?;
         Ok(Self {
@@ -162,6 +180,8 @@ impl Room {
             entries: BTreeMap::new(),
             keys: BTreeSet::new(),
             spaces,
+            marks: MarkIndex::in_memory(),
+            scoring,
             expiries: BTreeSet::new(),
         })
     }
@@ -182,7 +202,7 @@ impl Room {
             Probe::Near { space, fingerprint, within } => {
                 near::check_search(self.collection.space(*space)?, fingerprint, *within)
             }
-            Probe::Key(_) => Ok(()),
+            Probe::Key(_) | Probe::Marks(_) => Ok(()),
         })
     }
 
@@ -198,6 +218,7 @@ impl Room {
             for key in rank::distinct_keys(&query.probes) {
                 self.keys.range((key, 0)..=(key, u64::MAX)).for_each(|(_, version)| hits.key(*version));
             }
+            self.find_marks(query, now, &mut hits)?;
             rank::page(hits.ranks(), query.after, query.limit, |version| {
                 let asks = |entry: &Entry| query.except.as_ref() == Some(&entry.record.id);
                 let entry = self.visible(version, now).filter(|entry| !asks(entry));
@@ -207,6 +228,32 @@ impl Room {
             })
         };
         queries.iter().zip(hits).map(answer).collect()
+    }
+
+    fn find_marks(&self, query: &Query, now: i64, hits: &mut Hits) -> Result<(), StoreError> {
+        for marks in marks::probed(&query.probes) {
+            let hidden = self.hidden(query.except.as_deref(), now);
+            let mut tally = Tally::new(self.scoring, marks.len(), &hidden);
+            self.marks.look_up(&marks, tally.most(), &mut |mark, posting| tally.see(mark, posting))?;
+            tally.proposed().into_iter().for_each(|(version, count)| hits.marks(version, count));
+        }
+        Ok(())
+    }
+
+    fn sources(&self, question: &Sources, now: i64) -> Result<Vec<u32>, StoreError> {
+        let hidden = self.hidden(question.except.as_deref(), now);
+        let mut origins = Origins::new(self.scoring, question, &hidden);
+        let (marks, most) = (origins.marks.clone(), origins.most());
+        self.marks.look_up(&marks, most, &mut |mark, posting| origins.see(mark, posting))?;
+        Ok(origins.answer(question))
+    }
+
+    /// Versions that are in the indexes and not there for the document that asks, in order.
+    fn hidden(&self, except: Option<&str>, now: i64) -> Vec<u64> {
+        let expired = self.expiries.range(..=(now, u64::MAX)).map(|(_, version)| *version);
+        let mut hidden: Vec<u64> = expired.chain(except.and_then(|id| self.ids.get(id)).copied()).collect();
+        hidden.sort_unstable();
+        hidden
     }
 
     /// Adds what has been checked.
@@ -248,12 +295,16 @@ impl Room {
                 index.insert_at(version, fingerprint)?;
             }
         }
+        let outline = std::mem::take(&mut record.signals.outline);
+        if !outline.marks.is_empty() {
+            self.marks.insert_at(version, record.origin.unwrap_or(version), &outline.hashes())?;
+        }
         self.remove(&record.id)?;
         self.ids.insert(record.id.clone(), version);
         self.keys.extend(record.signals.keys.iter().map(|key| (*key, version)));
         self.expiries.extend(record.expires.map(|expires| (expires, version)));
         let text = record.text.take();
-        self.entries.insert(version, Entry { record, text });
+        self.entries.insert(version, Entry { record, outline, text });
         Ok(version)
     }
 
@@ -269,6 +320,7 @@ impl Room {
             }
         }
         // Last, for they can fail: an ordinal without an entry is no candidate.
+        self.marks.delete(version)?;
         self.spaces.iter().try_for_each(|(_, index)| index.delete(version))?;
         Ok(Some(version))
     }
@@ -292,8 +344,11 @@ impl Room {
     }
 
     fn stored(&self, version: u64, want: Want, now: i64) -> Option<Stored> {
-        let Entry { record, text } = self.visible(version, now)?;
+        let Entry { record, outline, text } = self.visible(version, now)?;
         let mut record = record.clone();
+        if want != Want::Record {
+            record.signals.outline.clone_from(outline);
+        }
         if want == Want::Text {
             record.text.clone_from(text);
         }

@@ -23,6 +23,11 @@ impl Hits {
         self.hits.push((version, Rank::FAR, 1));
     }
 
+    /// This version was proposed for having so many of a probe's marks.
+    pub(crate) fn marks(&mut self, version: u64, count: u32) {
+        self.hits.push((version, Rank::FAR, count));
+    }
+
     /// Every version that was hit, once, with its least distance and the number of its keys; the best first.
     pub(crate) fn ranks(&mut self) -> Vec<Rank> {
         self.hits.sort_unstable();
@@ -42,7 +47,7 @@ impl Hits {
 pub(crate) fn distinct_keys(probes: &[Probe]) -> Vec<Key> {
     let key = |probe: &Probe| match probe {
         Probe::Key(key) => Some(*key),
-        Probe::Near { .. } => None,
+        Probe::Near { .. } | Probe::Marks(_) => None,
     };
     let mut keys: Vec<Key> = probes.iter().filter_map(key).collect();
     keys.sort_unstable();

@@ -12,6 +12,8 @@ pub const MOST_FIELD: usize = 1 << 20;
 pub const MOST_DEPTH: usize = 100;
 /// Most bytes of a text.
 pub const MOST_TEXT: usize = 1 << 30;
+/// Most bytes of an outline, eight for each mark and each number.
+pub const MOST_OUTLINE: usize = 16 << 20;
 
 /// A set of fingerprints of one width that is searched by distance. A record has at most one fingerprint in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,6 +35,47 @@ pub struct Key {
     pub value: u64,
 }
 
+/// A run of units of the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Mark {
+    /// The hash of its units.
+    pub hash: u32,
+    /// The number of the unit it begins with.
+    pub at: u32,
+}
+
+/// Runs of the text that stand for all of it: who has some of them in common with another may have copied from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// In order of `at`. A record without one cannot be found by marks.
+    pub marks: Vec<Mark>,
+    /// How many units the text has.
+    pub units: u32,
+    /// The numbers that stand in the text, for whoever judges; nothing is found by them.
+    pub numbers: Vec<u64>,
+}
+
+impl Outline {
+    /// The hashes of the marks, each once, in order.
+    #[must_use]
+    pub fn hashes(&self) -> Vec<u32> {
+        distinct(self.marks.iter().map(|mark| mark.hash).collect())
+    }
+
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Each once, in order.
+pub(crate) fn distinct(mut hashes: Vec<u32>) -> Vec<u32> {
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
+}
+
 /// What a record can be found by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signals {
@@ -42,6 +85,8 @@ pub struct Signals {
     pub keys: Vec<Key>,
     /// Digest of the normalised text, for whoever judges; nothing is found by it.
     pub exact: Option<u128>,
+    /// Marks, and what else is known of the text's course.
+    pub outline: Outline,
 }
 
 impl Signals {
@@ -69,6 +114,8 @@ pub struct Record {
     pub expires: Option<i64>,
     /// The cluster it belongs to: the id of the centre, and the distance from it.
     pub cluster: Option<(String, u32)>,
+    /// The version of the first of the group of copies it belongs to; none if it is the first itself.
+    pub origin: Option<u64>,
     /// Whatever else its owner wants to know of it.
     pub metadata: Map<String, Value>,
     /// Its text, where the collection keeps texts.
@@ -90,6 +137,8 @@ impl Record {
         field("title", self.title.as_ref().map_or(0, String::len), MOST_FIELD)?;
         field("source", self.source.as_ref().map_or(0, String::len), MOST_FIELD)?;
         field("text", self.text.as_ref().map_or(0, String::len), MOST_TEXT)?;
+        let Outline { marks, numbers, .. } = &self.signals.outline;
+        field("outline", 8 * (marks.len() + numbers.len()), MOST_OUTLINE)?;
         if !self.metadata.is_empty() {
             if self.metadata.values().any(|value| deeper_than(value, MOST_DEPTH)) {
                 return Err(StoreError::TooDeep { most: MOST_DEPTH });
@@ -134,7 +183,7 @@ pub fn validate_id(id: &str) -> Result<(), StoreError> {
 pub struct Stored {
     /// Grows with every record stored in the collection; a replaced record has a new one.
     pub version: u64,
-    /// The record; its text only where it was asked for.
+    /// The record; its outline and its text only where they were asked for.
     pub record: Record,
 }
 

@@ -24,6 +24,9 @@ pub enum Probe {
     },
     /// Every record that has the key.
     Key(Key),
+    /// Every record that has enough of these marks in common, by their hashes, in any order; one given twice counts once.
+    /// What is enough says [`Scoring`](crate::Scoring).
+    Marks(Vec<u32>),
 }
 
 /// A question: every record that one of the probes finds, once, in the order of [`Rank`].
@@ -39,12 +42,19 @@ pub struct Query {
     pub limit: usize,
 }
 
+impl Query {
+    /// Whether one of the probes is for marks.
+    pub(crate) fn asks_for_marks(&self) -> bool {
+        self.probes.iter().any(|probe| matches!(probe, Probe::Marks(_)))
+    }
+}
+
 /// The order of candidates: the nearest first, then those with more keys in common, then the oldest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     /// The least distance by any probe; [`Rank::FAR`] for a record found by keys alone.
     pub distance: u32,
-    /// How many probed keys it has.
+    /// How many probed keys it has, and how many marks in common with each probe that found it by marks.
     pub keys: Reverse<u32>,
     /// Its version.
     pub version: u64,
@@ -60,7 +70,7 @@ impl Rank {
 pub struct Candidate {
     /// Its place among the candidates.
     pub rank: Rank,
-    /// The record, without its text.
+    /// The record, without its outline and its text.
     pub record: Record,
 }
 
@@ -145,13 +155,26 @@ pub struct Count {
     pub next_version: u64,
 }
 
-/// Whether texts are wanted: they are the larger part.
+/// How many sources do these marks come from? For whoever judges: wording that many have is nobody's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sources {
+    /// The marks by their hashes.
+    pub marks: Vec<u32>,
+    /// The origin of the document that asks; none if it is a source of its own.
+    pub origin: Option<u64>,
+    /// The id of the document that asks: what is stored of it does not count.
+    pub except: Option<String>,
+}
+
+/// What is wanted of a record: texts are the larger part, and outlines most of the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Want {
-    /// Everything but the text.
+    /// Everything but the outline and the text.
     #[default]
     Record,
-    /// The text too, where it is kept.
+    /// The outline too.
+    Outline,
+    /// The outline, and the text where it is kept.
     Text,
 }
 
@@ -175,6 +198,11 @@ pub trait Store: Send + Sync {
 
     /// Answers each query.
     fn find(&self, collection: &str, queries: &[Query]) -> Result<Vec<Found>, StoreError>;
+
+    /// For each question and each of its marks, in order: how many origins are among the first
+    /// [`Scoring::long`](crate::Scoring::long) records that have the mark, that of the document that asks included. A record
+    /// without an origin is its own.
+    fn sources(&self, collection: &str, questions: &[Sources]) -> Result<Vec<Vec<u32>>, StoreError>;
 
     /// Stores records, each by its policy.
     fn add(&self, collection: &str, additions: Vec<Addition>) -> Result<Vec<Added>, StoreError>;

@@ -243,6 +243,7 @@ impl Line {
             published: self.published.map(Seconds::get).transpose()?,
             expires: self.expires.map(Seconds::get).transpose()?,
             cluster: None,
+            origin: None,
             metadata: self.metadata,
             text: self.text,
         };

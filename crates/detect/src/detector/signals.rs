@@ -29,6 +29,7 @@ pub(super) fn signals_of(simhash: Option<Fingerprint>, exact: Option<u128>) -> S
         near: simhash.into_iter().map(|simhash| (Space::DOCUMENTS, simhash)).collect(),
         keys: exact.iter().map(|&digest| Key { kind: KEY_EXACT, value: digest as u64 }).collect(),
         exact,
+        ..Signals::default()
     }
 }
 
@@ -114,7 +115,7 @@ impl Collection {
         let signals = self.signals(text.as_deref(), fingerprint.as_ref(), scratch)?;
         let (kept, text) = if self.settings().keep_texts { (text, None) } else { (None, text) };
         let record =
-            Record { id, signals, title, source, published, expires, cluster: None, metadata, text: kept };
+            Record { id, signals, title, source, published, expires, cluster: None, origin: None, metadata, text: kept };
         record.validate()?;
         Ok(Ready { record, text })
     }

@@ -1,6 +1,6 @@
 //! Records, texts and counters as bytes. docs/store.md draws them; `formats/` holds samples.
 
-use crate::record::{Collection, Key, Record, Space, SpaceSettings};
+use crate::record::{Collection, Key, Mark, Outline, Record, Space, SpaceSettings};
 use leitong_fingerprint::Fingerprint;
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -26,6 +26,10 @@ mod tag {
     pub(super) const NEAR: u8 = 9;
     pub(super) const KEYS: u8 = 10;
     pub(super) const TEXT_LENGTH: u8 = 11;
+    pub(super) const MARKS: u8 = 12;
+    pub(super) const UNITS: u8 = 13;
+    pub(super) const NUMBERS: u8 = 14;
+    pub(super) const ORIGIN: u8 = 15;
 }
 
 /// A record without its text, but with its length: so that a text that is missing is missed.
@@ -73,14 +77,76 @@ pub(super) fn record(record: &Record) -> Vec<u8> {
         // Maps of strings and values always have a written form.
         field(tag::METADATA, &[&serde_json::to_vec(&record.metadata).unwrap_or_default()]);
     }
+    if let Some(origin) = record.origin {
+        field(tag::ORIGIN, &[&origin.to_le_bytes()]);
+    }
+    // Last: who does not want it need not read over it.
+    outline(&record.signals.outline, &mut field);
     bytes
 }
 
-/// The inverse of [`record`]; `None` if the bytes are not a record of a version we know.
+fn outline(outline: &Outline, field: &mut impl FnMut(u8, &[&[u8]])) {
+    let Outline { marks, units, numbers } = outline;
+    if *units > 0 {
+        let mut bytes = Vec::new();
+        put_number(&mut bytes, u64::from(*units));
+        field(tag::UNITS, &[&bytes]);
+    }
+    if !numbers.is_empty() {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        field(tag::NUMBERS, &[&bytes]);
+    }
+    if !marks.is_empty() {
+        let (mut bytes, mut before) = (Vec::with_capacity(6 * marks.len()), 0_u32);
+        for Mark { hash, at } in marks {
+            put_number(&mut bytes, at.wrapping_sub(before).into());
+            bytes.extend_from_slice(&hash.to_le_bytes());
+            before = *at;
+        }
+        field(tag::MARKS, &[&bytes]);
+    }
+}
+
+/// The inverse of [`record`], but for the outline; `None` if the bytes are not a record of a version we know.
 pub(super) fn parse_record(bytes: &[u8]) -> Option<Record> {
     let mut record = Record::default();
-    each_field(bytes, |tag, field| parse_field(&mut record, tag, field))?;
+    each_field(bytes, |tag, field| match tag {
+        tag::MARKS | tag::UNITS | tag::NUMBERS => Some(()),
+        tag => parse_field(&mut record, tag, field),
+    })?;
     (!record.id.is_empty()).then_some(record)
+}
+
+/// The inverse of [`record`].
+pub(super) fn parse_whole(bytes: &[u8]) -> Option<Record> {
+    let mut record = parse_record(bytes)?;
+    each_field(bytes, |tag, field| parse_outline(&mut record.signals.outline, tag, field))?;
+    Some(record)
+}
+
+fn parse_outline(outline: &mut Outline, tag: u8, mut field: &[u8]) -> Option<()> {
+    match tag {
+        tag::UNITS => {
+            outline.units = u32::try_from(take_number(&mut field)?).ok()?;
+            field.is_empty().then_some(())
+        }
+        tag::NUMBERS => {
+            let (numbers, []) = field.as_chunks() else { return None };
+            outline.numbers = numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+            Some(())
+        }
+        tag::MARKS => {
+            let mut at = 0_u32;
+            while !field.is_empty() {
+                at = at.wrapping_add(u32::try_from(take_number(&mut field)?).ok()?);
+                let (hash, rest) = field.split_first_chunk()?;
+                outline.marks.push(Mark { hash: u32::from_le_bytes(*hash), at });
+                field = rest;
+            }
+            Some(())
+        }
+        _ => Some(()),
+    }
 }
 
 /// The length of the text that belongs to a record, if one does.
@@ -119,6 +185,7 @@ fn parse_field(record: &mut Record, tag: u8, field: &[u8]) -> Option<()> {
         tag::EXACT => record.signals.exact = Some(u128::from_le_bytes(field.try_into().ok()?)),
         // For those who look for the text.
         tag::TEXT_LENGTH => _ = <[u8; 8]>::try_from(field).ok()?,
+        tag::ORIGIN => record.origin = Some(u64::from_le_bytes(field.try_into().ok()?)),
         tag::METADATA => record.metadata = serde_json::from_slice(field).ok()?,
         tag::CLUSTER => {
             let (distance, centre) = field.split_first_chunk()?;
@@ -202,20 +269,27 @@ pub(super) struct Counters {
     pub(super) next: u64,
     /// Records, expired ones that have not been swept included.
     pub(super) documents: u64,
+    /// Whether there has been an outline, so that there is a mark index.
+    pub(super) outlines: bool,
 }
 
 impl Counters {
-    pub(super) fn bytes(self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&self.next.to_le_bytes());
-        bytes[8..].copy_from_slice(&self.documents.to_le_bytes());
+    pub(super) fn bytes(self) -> Vec<u8> {
+        let mut bytes = [self.next.to_le_bytes(), self.documents.to_le_bytes()].concat();
+        // Nothing where there is none, as before there were any.
+        bytes.extend(self.outlines.then_some(1));
         bytes
     }
 
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let (next, documents) = bytes.split_first_chunk()?;
-        let documents = u64::from_le_bytes(documents.try_into().ok()?);
-        Some(Self { next: u64::from_le_bytes(*next), documents })
+        let (next, rest) = bytes.split_first_chunk()?;
+        let (documents, outlines) = rest.split_first_chunk()?;
+        let outlines = match outlines {
+            [] => false,
+            [1] => true,
+            _ => return None,
+        };
+        Some(Self { next: u64::from_le_bytes(*next), documents: u64::from_le_bytes(*documents), outlines })
     }
 }
 

@@ -4,17 +4,22 @@ use super::codec;
 use super::engine::Read;
 use super::layout::{self, Tree};
 use super::postings;
-use crate::StoreError;
 use crate::near::{self, Near};
 use crate::rank::{self, Hits};
 use crate::record::{Collection, Record, SpaceSettings, Stored};
 use crate::seam::{Found, Probe, Query, Rank, Want};
+use crate::{Scoring, StoreError};
+use leitong_index::marks::MarkIndex;
+use std::sync::OnceLock;
 
 /// A collection that is open.
 pub(super) struct Open {
     pub(super) number: u32,
     pub(super) about: Collection,
     pub(super) spaces: Vec<(SpaceSettings, Box<dyn Near>)>,
+    /// From the first outline on.
+    pub(super) marks: OnceLock<MarkIndex>,
+    pub(super) scoring: Scoring,
 }
 
 impl Open {
@@ -22,6 +27,10 @@ impl Open {
     /// have seen is read again at the next opening.
     pub(super) fn flush(&self, next: u64) -> Result<(), StoreError> {
         self.spaces.iter().try_for_each(|(_, index)| {
+            index.skip_to(next)?;
+            Ok::<(), StoreError>(index.flush()?)
+        })?;
+        self.marks.get().map_or(Ok(()), |index| {
             index.skip_to(next)?;
             Ok(index.flush()?)
         })
@@ -33,7 +42,7 @@ impl Open {
             Probe::Near { space, fingerprint, within } => {
                 near::check_search(self.about.space(*space)?, fingerprint, *within)
             }
-            Probe::Key(_) => Ok(()),
+            Probe::Key(_) | Probe::Marks(_) => Ok(()),
         })
     }
 
@@ -84,7 +93,7 @@ impl Open {
         })
     }
 
-    /// The record of a version, expired or not, unless it is gone.
+    /// The record of a version without its outline, expired or not, unless it is gone.
     pub(super) fn record(&self, read: &impl Read, version: u64) -> Result<Option<Record>, StoreError> {
         let Some(bytes) = read.get(Tree::Records, &layout::version(self.number, version))? else {
             return Ok(None);
@@ -112,7 +121,7 @@ impl Open {
         layout::last_number(&bytes).map(Some).ok_or_else(|| self.damaged(read, 0, "entry of an id"))
     }
 
-    /// A record with its text if wanted.
+    /// A record with its outline and its text if wanted.
     pub(super) fn stored(
         &self,
         read: &impl Read,
@@ -122,7 +131,8 @@ impl Open {
     ) -> Result<Option<Stored>, StoreError> {
         let place = layout::version(self.number, version);
         let Some(bytes) = read.get(Tree::Records, &place)? else { return Ok(None) };
-        let mut record = codec::parse_record(&bytes).ok_or_else(|| self.damaged(read, version, "record"))?;
+        let parse = if want == Want::Record { codec::parse_record } else { codec::parse_whole };
+        let mut record = parse(&bytes).ok_or_else(|| self.damaged(read, version, "record"))?;
         if has_expired(&record, now) {
             return Ok(None);
         }

@@ -4,12 +4,14 @@ use super::codec::{self, Counters};
 use super::engine::Read;
 use super::find::{Open, has_expired};
 use super::layout::{self, Tree};
+use super::outlines::{Asked, Pending};
 use super::postings;
 use super::stage::Stage;
 use crate::near;
+use crate::rank::Hits;
 use crate::record::{Collection, Key, Record, Space};
 use crate::seam::{Added, Addition, Found, Policy, Probe, Query};
-use crate::{Clock, StoreError};
+use crate::{Clock, Scoring, StoreError};
 use leitong_fingerprint::Fingerprint;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -23,6 +25,9 @@ pub(super) struct Prepared {
     id: String,
     expires: Option<i64>,
     near: Vec<(Space, Fingerprint)>,
+    origin: Option<u64>,
+    /// Each once, in order.
+    marks: Vec<u32>,
     /// Each once.
     keys: Vec<Key>,
     policy: Policy,
@@ -38,6 +43,8 @@ impl Prepared {
             record: codec::record(&record),
             text: record.text.as_deref().map(codec::text),
             keys: distinct(&record),
+            marks: record.signals.outline.hashes(),
+            origin: record.origin,
             id: record.id,
             expires: record.expires,
             near: record.signals.near,
@@ -66,6 +73,8 @@ pub(super) type Collections = BTreeMap<String, Arc<Open>>;
 /// What readers will see besides what is written.
 pub(super) enum Effect {
     Insert(Arc<Open>, Space, u64, Fingerprint),
+    /// Version, origin and marks.
+    Outline(Arc<Open>, u64, u64, Vec<u32>),
     Delete(Arc<Open>, u64),
 }
 
@@ -73,10 +82,13 @@ pub(super) enum Effect {
 pub(super) struct Group<'w> {
     pub(super) stage: Stage,
     pub(super) effects: Vec<Effect>,
+    /// The effects on mark indexes, by collection.
+    pub(super) pending: BTreeMap<u32, Pending>,
     pub(super) collections: Collections,
     /// The counters of all collections, kept by the writer.
     pub(super) counters: &'w mut HashMap<u32, Counters>,
     pub(super) clock: &'w Clock,
+    pub(super) scoring: Scoring,
     /// The number of the commit it will be.
     pub(super) commit: u64,
 }
@@ -137,7 +149,9 @@ impl Group<'_> {
                 }
             }
             Policy::Unless { probes, judged, limit } => {
-                let found = self.unjudged(open, probes, judged, &addition.id, *limit, now)?;
+                let own = old.as_ref().map(|(version, _)| *version);
+                let hits = self.hits(open, probes, own, now)?;
+                let found = self.unjudged(open, hits, judged, &addition.id, *limit, now)?;
                 if !found.candidates.is_empty() {
                     return Ok(Added::Unjudged(found));
                 }
@@ -150,16 +164,8 @@ impl Group<'_> {
         Ok(Added::Stored { version, replaced: live })
     }
 
-    /// Candidates that the caller has not judged, those stored earlier in this group included.
-    fn unjudged(
-        &self,
-        open: &Open,
-        probes: &[Probe],
-        judged: &[u64],
-        id: &str,
-        limit: usize,
-        now: i64,
-    ) -> Result<Found, StoreError> {
+    /// What the probes of a document find, those stored earlier in this group included. `own` is its present version.
+    fn hits(&self, open: &Open, probes: &[Probe], own: Option<u64>, now: i64) -> Result<Hits, StoreError> {
         let mut hits = open.near(&[probes])?.pop().unwrap_or_default();
         for probe in probes {
             let Probe::Near { space, fingerprint, within } = probe else { continue };
@@ -174,6 +180,21 @@ impl Group<'_> {
             }
         }
         open.keys(&self.stage, probes, &mut hits)?;
+        let asked = Asked { own, now, pending: self.pending.get(&open.number) };
+        open.find_marks(&self.stage, probes, &asked, &mut hits)?;
+        Ok(hits)
+    }
+
+    /// Candidates that the caller has not judged.
+    fn unjudged(
+        &self,
+        open: &Open,
+        mut hits: Hits,
+        judged: &[u64],
+        id: &str,
+        limit: usize,
+        now: i64,
+    ) -> Result<Found, StoreError> {
         let mut ranks = hits.ranks();
         if !ranks.is_empty() {
             let mut judged = judged.to_vec();
@@ -205,7 +226,20 @@ impl Group<'_> {
             Effect::Insert(Arc::clone(open), *space, version, fingerprint.clone())
         };
         self.effects.extend(addition.near.iter().map(insert));
+        if !addition.marks.is_empty() {
+            self.outline(open, version, addition)?;
+        }
         Ok(version)
+    }
+
+    fn outline(&mut self, open: &Arc<Open>, version: u64, addition: &Prepared) -> Result<(), StoreError> {
+        // Before anything is written: an index that cannot be made must not stop the store.
+        open.mark_index(self.stage.folder())?;
+        self.counters(open).outlines = true;
+        let origin = addition.origin.unwrap_or(version);
+        self.pending.entry(open.number).or_default().insert(version, origin, &addition.marks);
+        self.effects.push(Effect::Outline(Arc::clone(open), version, origin, addition.marks.clone()));
+        Ok(())
     }
 
     pub(super) fn remove(
@@ -253,9 +287,13 @@ impl Group<'_> {
         }
         self.stage.put(Tree::Keys, layout::gone(open.number, version), self.commit.to_be_bytes());
         self.effects.push(Effect::Delete(Arc::clone(open), version));
+        self.pending.entry(open.number).or_default().removed.push(version);
         // One that was stored in this very group must not be found by the next.
-        self.effects.retain(|effect| {
-            !matches!(effect, Effect::Insert(owner, _, own, _) if (owner.number, *own) == (open.number, version))
+        self.effects.retain(|effect| match effect {
+            Effect::Insert(owner, _, own, _) | Effect::Outline(owner, own, ..) => {
+                (owner.number, *own) != (open.number, version)
+            }
+            Effect::Delete(..) => true,
         });
         Ok(())
     }
@@ -267,7 +305,7 @@ impl Group<'_> {
         }
         let number = self.stage.get(Tree::Keys, &layout::next_number())?;
         let number = number.and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_be_bytes);
-        let open = Open::create(path, number, collection)?;
+        let open = Open::create(path, number, collection, self.scoring)?;
         let (name, entry) = (&open.about.name, codec::collection(number, &open.about));
         self.stage.put(Tree::Keys, layout::next_number(), (number + 1).to_be_bytes());
         self.stage.put(Tree::Keys, layout::collection(name), entry);

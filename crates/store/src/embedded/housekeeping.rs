@@ -7,6 +7,7 @@ use super::layout::{self, Tree};
 use super::writer::{Change, Done, Request, Work};
 use super::{Shared, backup};
 use crate::StoreError;
+use leitong_index::marks::MarkIndex;
 use std::sync::Arc;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -103,7 +104,8 @@ fn has_laggards(shared: &Shared) -> Result<bool, StoreError> {
     let view = shared.read();
     for open in view.collections.values() {
         let next = open.count(&*view.moment, 0)?.next_version;
-        if open.spaces.iter().any(|(_, index)| index.stats().next + MOST_BEHIND < next) {
+        let spaces = open.spaces.iter().map(|(_, index)| index.stats().next);
+        if spaces.chain(open.marks.get().map(MarkIndex::next)).any(|own| own + MOST_BEHIND < next) {
             return Ok(true);
         }
     }

@@ -23,6 +23,7 @@ mod inspect;
 mod journal;
 mod layout;
 mod opening;
+mod outlines;
 mod postings;
 mod pulse;
 mod repair;
@@ -38,13 +39,15 @@ pub use repair::repair;
 pub use verify::Findings;
 
 use crate::record::{Collection, Stored};
-use crate::seam::{Added, Addition, Count, Found, Probe, Query, Store, Want};
-use crate::{Clock, StoreError};
+use crate::seam::{Added, Addition, Count, Found, Probe, Query, Sources, Store, Want};
+use crate::{Clock, Scoring, StoreError};
 use engine::{Engine, Moment, Read};
 use find::Open;
 use group::{Collections, Prepared};
 use housekeeping::Housekeeper;
 use layout::Tree;
+use leitong_index::marks::MarkIndex;
+use outlines::Asked;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -74,11 +77,19 @@ pub struct Options {
     pub clock: Clock,
     /// Who opens it, for whoever wants to open it meanwhile.
     pub holder: String,
+    /// How documents are found by marks. Tests, which cannot add thousands, have their own.
+    pub scoring: Scoring,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { create: true, cache: 64 << 20, clock: Clock::default(), holder: "leitong".into() }
+        Self {
+            create: true,
+            cache: 64 << 20,
+            clock: Clock::default(),
+            holder: "leitong".into(),
+            scoring: Scoring::DEFAULT,
+        }
     }
 }
 
@@ -109,6 +120,7 @@ struct Shared {
     path: PathBuf,
     engine: Engine,
     clock: Clock,
+    scoring: Scoring,
     view: RwLock<View>,
     /// Why nothing is answered any more.
     stopped: OnceLock<String>,
@@ -166,12 +178,12 @@ impl Shared {
     fn look<T>(
         &self,
         collection: &str,
-        look: impl FnOnce(&Open) -> Result<T, StoreError>,
+        look: impl FnOnce(&Open, &Moment) -> Result<T, StoreError>,
     ) -> Result<(Arc<Open>, Arc<Moment>, T), StoreError> {
         self.check()?;
         let view = self.read();
         let open = view.open(collection)?;
-        let seen = look(&open)?;
+        let seen = look(&open, &view.moment)?;
         Ok((open, Arc::clone(&view.moment), seen))
     }
 }
@@ -213,6 +225,7 @@ impl Embedded {
         let collections: Vec<Arc<Open>> = self.shared.read().collections.values().cloned().collect();
         for open in collections {
             open.spaces.iter().try_for_each(|(_, index)| index.merge())?;
+            open.marks.get().map_or(Ok(()), MarkIndex::merge)?;
         }
         self.shared.engine.compact()
     }
@@ -230,11 +243,16 @@ impl Embedded {
     /// Answers questions from one moment.
     fn find_some(&self, collection: &str, queries: &[Query]) -> Result<Vec<Found>, StoreError> {
         let probes: Vec<&[Probe]> = queries.iter().map(|query| query.probes.as_slice()).collect();
-        let (open, moment, hits) = self.shared.look(collection, |open| {
-            probes.iter().try_for_each(|probes| open.check(probes))?;
-            open.near(&probes)
-        })?;
         let now = self.shared.clock.now();
+        let (open, moment, hits) = self.shared.look(collection, |open, moment| {
+            probes.iter().try_for_each(|probes| open.check(probes))?;
+            let mut hits = open.near(&probes)?;
+            for (query, hits) in queries.iter().zip(&mut hits).filter(|(query, _)| query.asks_for_marks()) {
+                let asked = asked(open, moment, query.except.as_deref(), now)?;
+                open.find_marks(moment, &query.probes, &asked, hits)?;
+            }
+            Ok(hits)
+        })?;
         let answer = |(query, mut hits): (&Query, crate::rank::Hits)| {
             open.keys(&*moment, &query.probes, &mut hits)?;
             open.candidates(&*moment, hits.ranks(), query, now)
@@ -245,6 +263,12 @@ impl Embedded {
     fn change(&self, change: writer::Change) -> Result<bool, StoreError> {
         housekeeping::change(&self.shared, self.sender()?, change)
     }
+}
+
+/// A question of a reader.
+fn asked<'a>(open: &Open, moment: &Moment, except: Option<&str>, now: i64) -> Result<Asked<'a>, StoreError> {
+    let own = except.map_or(Ok(None), |id| open.version_of(moment, id))?;
+    Ok(Asked { own, now, pending: None })
 }
 
 impl Drop for Embedded {
@@ -281,6 +305,18 @@ impl Store for Embedded {
                 return Ok(all);
             }
         }
+    }
+
+    fn sources(&self, collection: &str, questions: &[Sources]) -> Result<Vec<Vec<u32>>, StoreError> {
+        let now = self.shared.clock.now();
+        let (_, _, answers) = self.shared.look(collection, |open, moment| {
+            let answer = |question: &Sources| {
+                let asked = asked(open, moment, question.except.as_deref(), now)?;
+                open.sources(moment, question, &asked)
+            };
+            questions.iter().map(answer).collect()
+        })?;
+        Ok(answers)
     }
 
     fn add(&self, collection: &str, additions: Vec<Addition>) -> Result<Vec<Added>, StoreError> {
@@ -321,7 +357,7 @@ impl Store for Embedded {
     }
 
     fn get(&self, collection: &str, ids: &[&str], want: Want) -> Result<Vec<Option<Stored>>, StoreError> {
-        let (open, moment, ()) = self.shared.look(collection, |_| Ok(()))?;
+        let (open, moment, ()) = self.shared.look(collection, |_, _| Ok(()))?;
         let now = self.shared.clock.now();
         let get = |&id: &&str| match open.version_of(&*moment, id)? {
             Some(version) => open.stored(&*moment, version, want, now),
@@ -337,7 +373,7 @@ impl Store for Embedded {
         limit: usize,
         want: Want,
     ) -> Result<Vec<Stored>, StoreError> {
-        let (open, moment, ()) = self.shared.look(collection, |_| Ok(()))?;
+        let (open, moment, ()) = self.shared.look(collection, |_, _| Ok(()))?;
         let now = self.shared.clock.now();
         let prefix = layout::ids(open.number);
         // The key behind `after`: nothing stands between a key and the same with a zero byte.
@@ -354,7 +390,7 @@ impl Store for Embedded {
     }
 
     fn count(&self, collection: &str) -> Result<Count, StoreError> {
-        let (open, moment, ()) = self.shared.look(collection, |_| Ok(()))?;
+        let (open, moment, ()) = self.shared.look(collection, |_, _| Ok(()))?;
         open.count(&*moment, self.shared.clock.now())
     }
 }

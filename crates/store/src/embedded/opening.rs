@@ -9,12 +9,13 @@ use super::layout::{self, Tree};
 use super::pulse::{Beat, Pulse};
 use super::stage::Stage;
 use super::writer::Writer;
-use super::{Embedded, Options, Shared, View, folder};
-use crate::StoreError;
+use super::{Embedded, Options, Shared, View, folder, outlines};
 use crate::near;
 use crate::record::{Collection, SpaceSettings};
 use crate::seam::Count;
+use crate::{Scoring, StoreError};
 use leitong_index::hamming::HammingError;
+use leitong_index::marks::MarkIndex;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,13 +42,14 @@ pub(super) fn open(path: &Path, options: Options, repair: bool) -> Result<Embedd
         moment = engine.moment();
     }
     pulse.write(chain.last())?;
-    let (collections, counters) = open_collections(path, &moment, repair, &mut notices)?;
+    let (collections, counters) = open_collections(path, &moment, &options, repair, &mut notices)?;
     remove_strangers(path, &collections)?;
     let opened_at = chain.last();
     let shared = Arc::new(Shared {
         path: path.to_owned(),
         engine,
         clock: options.clock,
+        scoring: options.scoring,
         view: RwLock::new(View { moment, collections }),
         stopped: OnceLock::new(),
         notices: Mutex::new(notices),
@@ -115,6 +117,7 @@ type Opened = (BTreeMap<String, Arc<Open>>, HashMap<u32, Counters>);
 fn open_collections(
     path: &Path,
     moment: &Moment,
+    options: &Options,
     repair: bool,
     notices: &mut Vec<String>,
 ) -> Result<Opened, StoreError> {
@@ -124,7 +127,10 @@ fn open_collections(
         let bytes = moment.get(Tree::Keys, &layout::counters(number))?;
         let own = bytes.and_then(|bytes| Counters::parse(&bytes));
         let own = own.ok_or_else(|| damaged("the counters of a collection cannot be read"))?;
-        let open = Open::recover(path, number, about, own, moment, repair, notices)?;
+        let mut open =
+            Open { number, about, spaces: Vec::new(), marks: OnceLock::new(), scoring: options.scoring };
+        open.recover(path, own, repair, notices)?;
+        open.replay(moment)?;
         collections.insert(open.about.name.clone(), Arc::new(open));
         counters.insert(number, own);
     }
@@ -168,7 +174,12 @@ fn index_folder(path: &Path, number: u32, settings: &SpaceSettings) -> PathBuf {
 
 impl Open {
     /// A new collection with empty indexes.
-    pub(super) fn create(path: &Path, number: u32, about: Collection) -> Result<Self, StoreError> {
+    pub(super) fn create(
+        path: &Path,
+        number: u32,
+        about: Collection,
+        scoring: Scoring,
+    ) -> Result<Self, StoreError> {
         let open = |settings: &SpaceSettings| {
             let folder = index_folder(path, number, settings);
             if folder.exists() {
@@ -177,7 +188,7 @@ impl Open {
             Ok((*settings, near::open(settings, Some(&folder))?))
         };
         let spaces = about.spaces.iter().map(open).collect::<Result<_, StoreError>>()?;
-        Ok(Self { number, about, spaces })
+        Ok(Self { number, about, spaces, marks: OnceLock::new(), scoring })
     }
 
     /// Removes the files of a destroyed collection's indexes. What cannot be removed now goes at the next opening.
@@ -185,41 +196,33 @@ impl Open {
         for space in 0..=u8::MAX {
             let _ = fs::remove_dir_all(path.join("index").join(format!("{number}-{space}")));
         }
+        let _ = fs::remove_dir_all(outlines::folder(path, number));
     }
 
-    /// A collection whose indexes are brought up to its documents.
+    /// Opens the indexes, and makes those anew that cannot be used.
     fn recover(
+        &mut self,
         path: &Path,
-        number: u32,
-        about: Collection,
         counters: Counters,
-        moment: &Moment,
         rebuild: bool,
         notices: &mut Vec<String>,
-    ) -> Result<Self, StoreError> {
-        let mut spaces = Vec::new();
-        for settings in &about.spaces {
-            let folder = index_folder(path, number, settings);
-            let index = match near::open(settings, Some(&folder)) {
-                Ok(index) if !rebuild && index.stats().next <= counters.next => index,
-                Err(error) if !can_rebuild(&error) => return Err(error),
-                other => {
-                    let why = match &other {
-                        Ok(_) if rebuild => "as was asked for".into(),
-                        Ok(_) => "it belonged to other documents".into(),
-                        Err(error) => error.to_string(),
-                    };
-                    drop(other);
-                    notices.push(format!("an index of collection {:?} was built anew: {why}", about.name));
-                    fs::remove_dir_all(&folder).map_err(|error| StoreError::io(&folder, error))?;
-                    near::open(settings, Some(&folder))?
-                }
-            };
-            spaces.push((*settings, index));
+    ) -> Result<(), StoreError> {
+        let (name, next) = (self.about.name.as_str(), counters.next);
+        let mut fitting = Fitting { name, next, rebuild, notices };
+        for settings in &self.about.spaces {
+            let folder = index_folder(path, self.number, settings);
+            let open = || near::open(settings, Some(&folder));
+            self.spaces.push((*settings, fitting.open(&folder, open, |index| index.stats().next)?));
         }
-        let open = Self { number, about, spaces };
-        open.replay(moment)?;
-        Ok(open)
+        let folder = outlines::folder(path, self.number);
+        if counters.outlines {
+            let open = || outlines::open_index(path, self.number);
+            let _ = self.marks.set(fitting.open(&folder, open, MarkIndex::next)?);
+        } else if folder.exists() {
+            // Made for an outline that was never written.
+            fs::remove_dir_all(&folder).map_err(|error| StoreError::io(&folder, error))?;
+        }
+        Ok(())
     }
 
     /// Adds what the indexes do not have yet, and deletes what they may not know to be deleted.
@@ -232,11 +235,13 @@ impl Open {
             Ok(true)
         })?;
         let nexts: Vec<u64> = self.spaces.iter().map(|(_, index)| index.stats().next).collect();
-        let from = nexts.iter().copied().min().unwrap_or(u64::MAX);
+        let marks = self.marks.get().map(|index| (index, index.next()));
+        let from = nexts.iter().copied().chain(marks.map(|(_, next)| next)).min().unwrap_or(u64::MAX);
         let number = self.number.to_be_bytes();
         moment.scan(Tree::Records, &number, &layout::version(self.number, from), &mut |key, value| {
             let version = layout::last_number(key).unwrap_or(u64::MAX);
-            let record = codec::parse_record(value).ok_or_else(|| {
+            let parse = if marks.is_some() { codec::parse_whole } else { codec::parse_record };
+            let record = parse(value).ok_or_else(|| {
                 damaged(format!("version {version} of {:?} cannot be read", self.about.name))
             })?;
             for ((settings, index), &next) in self.spaces.iter().zip(&nexts) {
@@ -244,10 +249,20 @@ impl Open {
                     index.insert_at(version, fingerprint)?;
                 }
             }
+            let hashes = record.signals.outline.hashes();
+            if let Some((index, next)) = marks
+                && version >= next
+                && !hashes.is_empty()
+            {
+                index.insert_at(version, record.origin.unwrap_or(version), &hashes)?;
+            }
             Ok(true)
         })?;
         for (_, index) in &self.spaces {
             gone.iter().try_for_each(|&version| index.delete(version))?;
+        }
+        if let Some((index, _)) = marks {
+            gone.iter().try_for_each(|&version| index.delete(version).map(|_| ()))?;
         }
         Ok(())
     }
@@ -262,6 +277,38 @@ impl Open {
             true
         })?;
         Ok(Count { documents: counters.documents.saturating_sub(expired), next_version: counters.next })
+    }
+}
+
+/// What an index must fit.
+struct Fitting<'a> {
+    name: &'a str,
+    /// It must not know of later versions.
+    next: u64,
+    /// It is made anew in any case.
+    rebuild: bool,
+    notices: &'a mut Vec<String>,
+}
+
+impl Fitting<'_> {
+    /// The index in a folder, or a new one if that cannot be used.
+    fn open<I>(
+        &mut self,
+        folder: &Path,
+        open: impl Fn() -> Result<I, StoreError>,
+        next: impl Fn(&I) -> u64,
+    ) -> Result<I, StoreError> {
+        // Whatever was opened is closed again behind this statement, before its files go.
+        let why = match open() {
+            Ok(index) if !self.rebuild && next(&index) <= self.next => return Ok(index),
+            Ok(_) if self.rebuild => "as was asked for".into(),
+            Ok(_) => "it belonged to other documents".into(),
+            Err(error) if !can_rebuild(&error) => return Err(error),
+            Err(error) => error.to_string(),
+        };
+        self.notices.push(format!("an index of collection {:?} was built anew: {why}", self.name));
+        fs::remove_dir_all(folder).map_err(|error| StoreError::io(folder, error))?;
+        open()
     }
 }
 

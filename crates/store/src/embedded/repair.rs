@@ -160,7 +160,7 @@ fn end(moment: &Moment, number: u32) -> Result<u64, StoreError> {
 fn read(moment: &Moment, number: u32, version: u64) -> Result<Option<(Record, bool)>, ()> {
     let place = layout::version(number, version);
     let Some(bytes) = moment.get(Tree::Records, &place).map_err(|_| ())? else { return Ok(None) };
-    let mut record = codec::parse_record(&bytes).ok_or(())?;
+    let mut record = codec::parse_whole(&bytes).ok_or(())?;
     let text = moment.get(Tree::Texts, &place).ok().flatten();
     record.text = text.and_then(|bytes| codec::parse_text(&bytes));
     let whole = codec::text_length(&bytes) == record.text.as_ref().map(|text| text.len() as u64);

@@ -10,8 +10,8 @@ use super::stage::Stage;
 use super::{Shared, View};
 use crate::StoreError;
 use crate::seam::Added;
-use leitong_index::hamming::HammingError;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -184,9 +184,11 @@ impl Writer {
             let mut group = Group {
                 stage: Stage::new(moment),
                 effects: Vec::new(),
+                pending: BTreeMap::new(),
                 collections,
                 counters: &mut self.counters,
                 clock: &shared.clock,
+                scoring: shared.scoring,
                 commit: self.chain.next(),
             };
             let mut answers: Answers = Vec::with_capacity(works.len());
@@ -227,20 +229,26 @@ impl Writer {
         self.shared.commits.store(self.chain.last(), Relaxed);
     }
 
-    fn apply(&self, effect: &Effect) -> Result<(), HammingError> {
+    fn apply(&self, effect: &Effect) -> Result<(), StoreError> {
         match effect {
             Effect::Insert(open, space, version, fingerprint) => {
                 let mut of_space = open.spaces.iter().filter(|(settings, _)| settings.space == *space);
-                of_space.try_for_each(|(_, index)| self.twice(|| index.insert_at(*version, fingerprint)))
+                of_space.try_for_each(|(_, index)| self.twice(|| index.insert_at(*version, fingerprint)))?;
+            }
+            Effect::Outline(open, version, origin, marks) => {
+                let index = open.mark_index(&self.shared.path)?;
+                self.twice(|| index.insert_at(*version, *origin, marks))?;
             }
             Effect::Delete(open, version) => {
-                open.spaces.iter().try_for_each(|(_, index)| self.twice(|| index.delete(*version)))
+                open.spaces.iter().try_for_each(|(_, index)| self.twice(|| index.delete(*version)))?;
+                open.marks.get().map_or(Ok(()), |index| self.twice(|| index.delete(*version).map(|_| ())))?;
             }
         }
+        Ok(())
     }
 
     /// An index reports once what went wrong in an earlier merge, and then goes on.
-    fn twice(&self, change: impl Fn() -> Result<(), HammingError>) -> Result<(), HammingError> {
+    fn twice<E: Display>(&self, change: impl Fn() -> Result<(), E>) -> Result<(), E> {
         change().or_else(|error| {
             self.shared.notice(format!("an index could not be merged: {error}"));
             change()

@@ -2,7 +2,7 @@
 
 use crate::Random;
 use leitong_fingerprint::Fingerprint;
-use leitong_store::{Collection, Key, Probe, Record, Signals, Space, SpaceSettings};
+use leitong_store::{Collection, Key, Mark, Outline, Probe, Record, Signals, Space, SpaceSettings};
 use serde_json::{Map, json};
 
 pub(crate) const NAME: &str = "documents";
@@ -76,7 +76,25 @@ impl Doc {
             (0..random.below(4)).map(|_| Key { kind: 1, value: random.next() }).collect();
         keys.push(Key { kind: 2, value: random.below(40) });
         keys.push(COMMON);
-        Signals { near, keys, exact: Some(u128::from(random.next()) << 64 | 1) }
+        let exact = Some(u128::from(random.next()) << 64 | 1);
+        Signals { near, keys, exact, outline: self.outline() }
+    }
+
+    /// Most have marks: some of their own, and some that many have.
+    fn outline(&self) -> Outline {
+        let mut random = Random::new(self.seed ^ 0x3a9c);
+        if random.one_in(4) {
+            return Outline::default();
+        }
+        let mut marks: Vec<u32> = (0..8 + random.below(8)).map(|_| random.next() as u32 | 1 << 31).collect();
+        marks.extend((0..6).map(|_| random.below(30) as u32));
+        let marks = (0..).step_by(3).zip(marks).map(|(at, hash)| Mark { hash, at }).collect();
+        Outline { marks, units: 100, numbers: (0..random.below(3)).map(|_| random.next()).collect() }
+    }
+
+    /// The marks by their hashes.
+    pub(crate) fn marks(&self) -> Vec<u32> {
+        self.outline().hashes()
     }
 
     pub(crate) fn record(&self) -> Record {
@@ -92,17 +110,19 @@ impl Doc {
             published: random.one_in(2).then(|| random.below(1 << 40) as i64),
             expires: expires(self.seed),
             cluster: random.one_in(4).then(|| (self.id.clone(), 0)),
+            origin: random.one_in(3).then(|| random.below(5)),
             metadata,
             text: text(&mut random, self.seed),
         }
     }
 
-    /// What finds it: its fingerprints as they are, and its keys but the common one.
+    /// What finds it: its fingerprints as they are, its keys but the common one, and its marks.
     pub(crate) fn probes(&self) -> Vec<Probe> {
         let signals = self.signals();
         let exactly = |(space, fingerprint)| Probe::Near { space, fingerprint, within: 0 };
         let keys = signals.keys.into_iter().filter(|key| *key != COMMON).map(Probe::Key);
-        signals.near.into_iter().map(exactly).chain(keys).collect()
+        let marks = Some(self.marks()).filter(|marks| !marks.is_empty()).map(Probe::Marks);
+        signals.near.into_iter().map(exactly).chain(keys).chain(marks).collect()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::conformance::{Subject, conforms};
 use leitong_store::{
-    Added, Addition, Clock, Collection, Count, Found, Memory, Policy, Query, Store, StoreError, Stored, Want,
+    Added, Addition, Clock, Collection, Count, Found, Memory, Policy, Query, Sources, Store, StoreError,
+    Stored, Want,
 };
 use std::sync::Barrier;
 
@@ -58,6 +59,10 @@ impl Store for Broken<'_> {
 
     fn find(&self, collection: &str, queries: &[Query]) -> Result<Vec<Found>, StoreError> {
         self.store.find(collection, queries)
+    }
+
+    fn sources(&self, collection: &str, questions: &[Sources]) -> Result<Vec<Vec<u32>>, StoreError> {
+        self.store.sources(collection, questions)
     }
 
     fn add(&self, collection: &str, additions: Vec<Addition>) -> Result<Vec<Added>, StoreError> {

@@ -7,8 +7,8 @@ use crate::Time;
 use crate::model::Model;
 use crate::steps::{self, Ask, Doc, IDS, NAMES, Question, Rule, Step};
 use leitong_store::{
-    Added, Addition, Clock, Found, Memory, Policy, Probe, Query, Rank, Record, Space, SpaceSettings, Store,
-    StoreError, Stored, Want,
+    Added, Addition, Clock, Found, Memory, Policy, Probe, Query, Rank, Record, Scoring, Space, SpaceSettings,
+    Store, StoreError, Stored, Want,
 };
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::cell::RefCell;
@@ -111,7 +111,13 @@ struct Known {
 
 impl Run {
     fn new(subject: Box<dyn Subject>, time: Time) -> Self {
-        Self { subject, model: Model::new(time.clock()), time, known: BTreeMap::new(), tally: Tally::new() }
+        Self {
+            subject,
+            model: Model::new(time.clock(), Scoring::DEFAULT),
+            time,
+            known: BTreeMap::new(),
+            tally: Tally::new(),
+        }
     }
 
     fn note(&mut self, what: &'static str, happened: bool) {

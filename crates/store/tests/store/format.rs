@@ -41,11 +41,13 @@ fn record(number: u64, width: u32) -> Record {
                 .collect(),
             keys: vec![Key { kind: 1, value: number }, Key { kind: 2, value: 5 }],
             exact: (!number.is_multiple_of(4)).then_some(u128::from(number) << 90),
+            ..Signals::default()
         },
         title: (number.is_multiple_of(2)).then(|| format!("题目{number}")),
         source: (number.is_multiple_of(5)).then(|| "新华社".into()),
         published: Some(number as i64 - 100),
         expires: (number.is_multiple_of(7)).then_some(100_000_000_000 + number as i64),
+        origin: None,
         cluster: (number.is_multiple_of(3)).then(|| (format!("文-{number}/é 🐼"), 0)),
         metadata: [("n".to_owned(), json!({ "of": [number, null, "两"] }))].into_iter().collect(),
         text: (!number.is_multiple_of(6)).then(|| text.repeat(1 + number as usize % 5)),

@@ -1,8 +1,8 @@
 //! The slow twin of every store: a plain map, and a look at every record for every question.
 
 use leitong_store::{
-    Added, Addition, Candidate, Clock, Collection, Count, Found, Policy, Probe, Query, Rank, Record, Store,
-    StoreError, Stored, Want, validate_id,
+    Added, Addition, Candidate, Clock, Collection, Count, Found, Outline, Policy, Probe, Query, Rank, Record,
+    Scoring, Sources, Store, StoreError, Stored, Want, validate_id,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,19 +10,21 @@ use std::sync::Mutex;
 
 pub(crate) struct Model {
     clock: Clock,
+    scoring: Scoring,
     rooms: Mutex<BTreeMap<String, Room>>,
 }
 
 struct Room {
     collection: Collection,
     next: u64,
+    scoring: Scoring,
     /// By id, which is also the order of a scan.
     records: BTreeMap<String, Stored>,
 }
 
 impl Model {
-    pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, rooms: Mutex::default() }
+    pub(crate) fn new(clock: Clock, scoring: Scoring) -> Self {
+        Self { clock, scoring, rooms: Mutex::default() }
     }
 
     /// Does something with a collection in which nothing has expired.
@@ -43,7 +45,12 @@ impl Store for Model {
     fn create(&self, collection: &Collection) -> Result<(), StoreError> {
         collection.validate()?;
         let mut rooms = self.rooms.lock().unwrap();
-        let new = || Room { collection: collection.clone(), next: 0, records: BTreeMap::new() };
+        let new = || Room {
+            collection: collection.clone(),
+            next: 0,
+            scoring: self.scoring,
+            records: BTreeMap::new(),
+        };
         let own = &rooms.entry(collection.name.clone()).or_insert_with(new).collection;
         if own.recipe == collection.recipe && own.spaces == collection.spaces {
             return Ok(());
@@ -58,6 +65,10 @@ impl Store for Model {
 
     fn find(&self, collection: &str, queries: &[Query]) -> Result<Vec<Found>, StoreError> {
         self.with(collection, |room, _| queries.iter().map(|query| room.find(query, &[])).collect())
+    }
+
+    fn sources(&self, collection: &str, questions: &[Sources]) -> Result<Vec<Vec<u32>>, StoreError> {
+        self.with(collection, |room, _| questions.iter().map(|question| room.sources(question)).collect())
     }
 
     fn add(&self, collection: &str, additions: Vec<Addition>) -> Result<Vec<Added>, StoreError> {
@@ -106,7 +117,7 @@ impl Room {
                 query.except.as_ref() != Some(&stored.record.id) && !judged.contains(&stored.version)
             })
             .filter_map(|stored| {
-                let rank = rank(stored, &query.probes)?;
+                let rank = self.rank(stored, query)?;
                 Some(Candidate { rank, record: wanted(stored, Want::Record).record })
             })
             .filter(|candidate| query.after.is_none_or(|after| candidate.rank > after))
@@ -146,32 +157,93 @@ impl Room {
     }
 }
 
-/// How a record answers probes, if it does.
-fn rank(stored: &Stored, probes: &[Probe]) -> Option<Rank> {
-    let signals = &stored.record.signals;
-    let mut distance = None;
-    let mut keys = BTreeSet::new();
-    for probe in probes {
-        match probe {
-            Probe::Near { space, fingerprint, within } => {
-                let own =
-                    signals.near(*space).map(|own| own.distance(fingerprint).expect("widths are equal"));
-                distance = own.filter(|own| own <= within).into_iter().chain(distance).min();
-            }
-            Probe::Key(key) if signals.keys.contains(key) => _ = keys.insert(*key),
-            Probe::Key(_) => {}
-        }
+impl Room {
+    /// The documents that have a mark, but for the one that asks, the oldest first.
+    fn documents(&self, mark: u32, except: Option<&str>) -> Vec<&Stored> {
+        let has = |stored: &&Stored| stored.record.signals.outline.marks.iter().any(|own| own.hash == mark);
+        let all = self.records.values().filter(|stored| except != Some(&stored.record.id));
+        let mut all: Vec<&Stored> = all.filter(has).collect();
+        all.sort_by_key(|stored| stored.version);
+        all
     }
-    let found = distance.is_some() || !keys.is_empty();
-    found.then(|| Rank {
-        distance: distance.unwrap_or(Rank::FAR),
-        keys: Reverse(keys.len() as u32),
-        version: stored.version,
-    })
+
+    /// The documents that are proposed for these marks, and how many they have in common.
+    fn proposed(&self, marks: &[u32], except: Option<&str>) -> BTreeMap<u64, u32> {
+        let scoring = self.scoring;
+        let asked: BTreeSet<u32> = marks.iter().copied().collect();
+        let (mut proposed, mut others) = (BTreeMap::new(), Vec::new());
+        for Stored { version, record } in self.records.values() {
+            let (mut weight, mut count) = (0, 0);
+            for &mark in &asked {
+                let documents = self.documents(mark, except);
+                if !documents.iter().take(scoring.used).any(|other| other.version == *version) {
+                    continue;
+                }
+                let sharing = documents.len().min(scoring.long) as u32 + 1;
+                weight += if sharing <= scoring.rare { 1024 } else { 1024 * scoring.rare / sharing };
+                count += 1;
+            }
+            let own: BTreeSet<u32> = record.signals.outline.marks.iter().map(|mark| mark.hash).collect();
+            let n = own.len().min(asked.len()) as u32;
+            let need = (1024 * scoring.percent * n / 100).clamp(scoring.least, scoring.most);
+            if count > 0 && weight >= need {
+                proposed.insert(*version, count);
+            } else if count > 0 && count * 10 >= scoring.tenths * n {
+                others.push((Reverse(count), *version));
+            }
+        }
+        others.sort_unstable();
+        others.truncate(scoring.spare);
+        proposed.extend(others.into_iter().map(|(count, version)| (version, count.0)));
+        proposed
+    }
+
+    fn sources(&self, Sources { marks, origin, except }: &Sources) -> Vec<u32> {
+        let of_mark = |mark: &u32| {
+            let documents = self.documents(*mark, except.as_deref());
+            let origins = documents.iter().take(self.scoring.long);
+            let mut origins: BTreeSet<Option<u64>> =
+                origins.map(|stored| Some(stored.record.origin.unwrap_or(stored.version))).collect();
+            origins.insert(*origin);
+            origins.len() as u32
+        };
+        marks.iter().map(of_mark).collect()
+    }
+
+    /// How a record answers a query, if it does.
+    fn rank(&self, stored: &Stored, query: &Query) -> Option<Rank> {
+        let signals = &stored.record.signals;
+        let mut distance = None;
+        let mut keys = BTreeSet::new();
+        let mut shared = Vec::new();
+        for probe in &query.probes {
+            match probe {
+                Probe::Near { space, fingerprint, within } => {
+                    let own =
+                        signals.near(*space).map(|own| own.distance(fingerprint).expect("widths are equal"));
+                    distance = own.filter(|own| own <= within).into_iter().chain(distance).min();
+                }
+                Probe::Key(key) if signals.keys.contains(key) => _ = keys.insert(*key),
+                Probe::Key(_) => {}
+                Probe::Marks(marks) => {
+                    shared.extend(self.proposed(marks, query.except.as_deref()).get(&stored.version));
+                }
+            }
+        }
+        let found = distance.is_some() || !keys.is_empty() || !shared.is_empty();
+        found.then(|| Rank {
+            distance: distance.unwrap_or(Rank::FAR),
+            keys: Reverse(keys.len() as u32 + shared.iter().sum::<u32>()),
+            version: stored.version,
+        })
+    }
 }
 
 fn wanted(stored: &Stored, want: Want) -> Stored {
-    let Stored { version, record } = stored.clone();
-    let text = record.text.clone().filter(|_| want == Want::Text);
+    let Stored { version, mut record } = stored.clone();
+    if want == Want::Record {
+        record.signals.outline = Outline::default();
+    }
+    let text = record.text.take().filter(|_| want == Want::Text);
     Stored { version, record: Record { text, ..record } }
 }

@@ -177,6 +177,7 @@ fn lines_are_frozen() {
         near: vec![(Space(0), Fingerprint::from(0x12))],
         keys: vec![Key { kind: 1, value: 5 }, Key { kind: 7, value: 9 }],
         exact: Some(5),
+        ..Signals::default()
     };
     let record = Record { id: "i".into(), signals, published: Some(1), ..Record::default() };
     let plain = Record { id: "j".into(), text: Some("t".into()), cluster: None, ..Record::default() };

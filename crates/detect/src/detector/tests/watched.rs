@@ -1,7 +1,7 @@
 //! A store that counts what is asked of it: how often, how much, and how much text it gives out at once.
 
 use leitong_store::{
-    Added, Addition, Collection, Count, Found, Memory, Query, Store, StoreError, Stored, Want,
+    Added, Addition, Collection, Count, Found, Memory, Query, Sources, Store, StoreError, Stored, Want,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -52,6 +52,10 @@ impl Store for Watched {
         self.finds.fetch_add(1, Ordering::Relaxed);
         self.candidates.fetch_max(queries.iter().map(|query| query.limit).sum(), Ordering::Relaxed);
         self.memory.find(collection, queries)
+    }
+
+    fn sources(&self, collection: &str, questions: &[Sources]) -> Result<Vec<Vec<u32>>, StoreError> {
+        self.memory.sources(collection, questions)
     }
 
     fn add(&self, collection: &str, additions: Vec<Addition>) -> Result<Vec<Added>, StoreError> {

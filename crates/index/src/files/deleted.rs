@@ -1,5 +1,6 @@
 //! Which ordinals have been deleted: a bitmap in chunks that snapshots share until one of them changes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 const CHUNK_WORDS: usize = 1 << 10;
@@ -43,6 +44,26 @@ impl Deleted {
         Arc::make_mut(chunk)[word] |= 1 << bit;
         self.count += 1;
         true
+    }
+
+    /// Takes out the ordinals of a range that are in another set too.
+    pub(crate) fn remove_all(&mut self, gone: &Self, range: Range<u64>) {
+        for ordinal in gone.iter_in(range) {
+            let (chunk, word, bit) = place(ordinal);
+            if self.contains(ordinal)
+                && let Some(Some(chunk)) = self.chunks.get_mut(chunk)
+            {
+                Arc::make_mut(chunk)[word] &= !(1 << bit);
+                self.count -= 1;
+            }
+        }
+    }
+
+    /// Frees the chunks in which nothing is deleted any more.
+    pub(crate) fn tidy(&mut self) {
+        for chunk in &mut self.chunks {
+            chunk.take_if(|chunk| chunk.iter().all(|&word| word == 0));
+        }
     }
 
     /// Those below `end` only.
@@ -95,19 +116,46 @@ impl Deleted {
         self.iter_from(0)
     }
 
+    /// The ordinals of a range, ascending.
+    pub(crate) fn iter_in(&self, range: Range<u64>) -> impl Iterator<Item = u64> + '_ {
+        self.iter_from(range.start).take_while(move |&ordinal| ordinal < range.end)
+    }
+
+    /// How many of a range are deleted.
+    pub(crate) fn count_in(&self, range: Range<u64>) -> u64 {
+        let Range { start, end } = range;
+        let chunks = self.chunks.iter().zip(0_u64..).take(end.div_ceil(CHUNK_BITS) as usize);
+        let chunks =
+            chunks.skip((start / CHUNK_BITS) as usize).filter_map(|(chunk, i)| Some((chunk.as_ref()?, i)));
+        let words = chunks.flat_map(|(chunk, i)| chunk.iter().zip(i * CHUNK_WORDS as u64..));
+        // The bits of a word from `from` on.
+        let above = |from: u64| if from < 64 { u64::MAX << from } else { 0 };
+        let count = |(&word, i): (&u64, u64)| {
+            let (from, to) = (start.saturating_sub(i * 64), end.saturating_sub(i * 64));
+            u64::from((word & above(from) & !above(to)).count_ones())
+        };
+        words.map(count).sum()
+    }
+
     /// The ordinals from `start` on, ascending.
     fn iter_from(&self, start: u64) -> impl Iterator<Item = u64> + '_ {
         let chunks = self.chunks.iter().zip(0_u64..).skip((start / CHUNK_BITS) as usize);
-        let bits = |(chunk, i): (&'_ Arc<[u64; CHUNK_WORDS]>, u64)| {
-            let chunk = Arc::clone(chunk);
-            let set = move |bit: &u64| chunk[(bit / 64) as usize] >> (bit % 64) & 1 == 1;
-            (0..CHUNK_BITS).filter(set).map(move |bit| i * CHUNK_BITS + bit)
-        };
-        chunks
+        let words = chunks
             .filter_map(|(chunk, i)| Some((chunk.as_ref()?, i)))
-            .flat_map(bits)
+            .flat_map(|(chunk, i)| chunk.iter().zip(i * CHUNK_WORDS as u64..));
+        words
+            .flat_map(|(&word, i)| ones(word).map(move |bit| i * 64 + bit))
             .skip_while(move |&ordinal| ordinal < start)
     }
+}
+
+/// The places of the bits set, ascending.
+fn ones(mut word: u64) -> impl Iterator<Item = u64> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then(|| u64::from(word.trailing_zeros()));
+        word &= word.wrapping_sub(1);
+        bit
+    })
 }
 
 #[inline]
@@ -136,6 +184,16 @@ mod tests {
             let below = deleted.below(end);
             prop_assert_eq!(below.iter().collect::<Vec<_>>(), set.iter().copied().filter(|&o| o < end).collect::<Vec<_>>());
             prop_assert_eq!(below.count(), below.iter().count() as u64);
+            prop_assert_eq!(deleted.iter().collect::<Vec<_>>(), set.iter().copied().collect::<Vec<_>>());
+            let range = end / 3..end;
+            prop_assert_eq!(deleted.iter_in(range.clone()).collect::<Vec<_>>(), set.range(range.clone()).copied().collect::<Vec<_>>());
+            prop_assert_eq!(deleted.count_in(range.clone()), set.range(range.clone()).count() as u64);
+            let others: Deleted = ordinals.iter().step_by(2).fold(Deleted::default(), |mut others, &o| { others.insert(o); others });
+            deleted.remove_all(&others, range.clone());
+            deleted.tidy();
+            set.retain(|o| !(range.contains(o) && others.contains(*o)));
+            prop_assert_eq!(deleted.count(), set.len() as u64);
+            prop_assert!(deleted.chunks.iter().flatten().all(|chunk| chunk.iter().any(|&word| word != 0)));
             prop_assert_eq!(deleted.iter().collect::<Vec<_>>(), set.into_iter().collect::<Vec<_>>());
         }
     }

@@ -25,3 +25,14 @@ pub(crate) struct Kind {
     /// For people.
     pub(crate) name: &'static str,
 }
+
+/// Does something on so many threads of its own, as many as the machine has if 0; the text says what went wrong with them.
+///
+/// For what is done while a lock is held: a worker of the caller's pool that waits for its share of the work could pick
+/// up another call that wants the lock.
+pub(crate) fn apart<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T, String> {
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| error.to_string())?;
+    let outcome = std::thread::scope(|scope| scope.spawn(|| pool.install(work)).join());
+    outcome.map_err(|_| "building a segment panicked".into())
+}

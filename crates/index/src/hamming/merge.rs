@@ -70,9 +70,6 @@ impl<V: Value> Inner<V> {
     }
 
     /// Builds a segment, in a file where there is a folder.
-    ///
-    /// On threads of its own: `merging` is held meanwhile, and a worker of the caller's pool that waits here for its
-    /// share of the work could pick up another call that wants the lock.
     pub(super) fn build(&self, source: &dyn Source<V>) -> Result<(Segment<V>, Option<u64>), HammingError> {
         let build = || match &self.folder {
             None => Ok((self.options.build.in_memory(&source)?, None)),
@@ -82,10 +79,7 @@ impl<V: Value> Inner<V> {
                 Ok((self.options.build.to_file(&source, &path)?, Some(file)))
             }
         };
-        let failed = |what: String| HammingError::Merge { what };
-        let pool = rayon::ThreadPoolBuilder::new().build().map_err(|error| failed(error.to_string()))?;
-        let outcome = std::thread::scope(|scope| scope.spawn(|| pool.install(build)).join());
-        outcome.unwrap_or_else(|_| Err(failed("building a segment panicked".into())))
+        files::apart(0, build).unwrap_or_else(|what| Err(HammingError::Merge { what }))
     }
 
     /// Writes down which segments there are, and removes the files of those that are no more.

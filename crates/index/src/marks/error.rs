@@ -72,3 +72,5 @@ pub enum MarkError {
         what: String,
     },
 }
+
+crate::files::from_file_error!(MarkError);

@@ -56,6 +56,11 @@ impl Fresh {
         self.postings
     }
 
+    /// Whether there is a document of this ordinal.
+    pub(super) fn has(&self, ordinal: u64) -> bool {
+        self.documents.binary_search_by_key(&ordinal, |document| document.ordinal).is_ok()
+    }
+
     /// Adds a document behind all others, with its distinct marks.
     pub(super) fn insert(&mut self, ordinal: u64, origin: u64, marks: &[u32]) {
         let row = self.documents.len() as u32;
@@ -92,7 +97,6 @@ impl Fresh {
     }
 
     /// Gives the postings of a shard, sorted, each as the mark above the row.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for segments"))]
     pub(super) fn shard(&self, shard: usize, postings: &mut Vec<u64>) {
         let shard = &self.shards[shard];
         let mut used: Vec<Slot> = shard.slots.iter().filter(|slot| slot.last != 0).copied().collect();

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Twin {
     pub(crate) documents: BTreeMap<u64, (u64, BTreeSet<u32>)>,
     pub(crate) next: u64,
+    /// What the last flush promised.
+    pub(crate) flushed: u64,
 }
 
 impl Twin {
@@ -30,6 +32,13 @@ impl Twin {
         all
     }
 
+    /// All marks there are.
+    pub(crate) fn marks(&self) -> Vec<u32> {
+        let marks: BTreeSet<u32> =
+            self.documents.values().flat_map(|document| document.1.iter().copied()).collect();
+        marks.into_iter().collect()
+    }
+
     /// Compares everything an index can be asked.
     pub(crate) fn check(&self, index: &MarkIndex) {
         let mut documents = Vec::new();
@@ -42,9 +51,7 @@ impl Twin {
         assert_eq!(documents, expected);
         assert_eq!(index.next(), self.next);
         assert_eq!(index.stats().documents, self.documents.len() as u64);
-        let marks: BTreeSet<u32> =
-            self.documents.values().flat_map(|document| document.1.iter().copied()).collect();
-        let marks: Vec<u32> = marks.into_iter().collect();
+        let marks = self.marks();
         assert_eq!(look_up(index, &marks, usize::MAX), self.look_up(&marks, usize::MAX));
     }
 }

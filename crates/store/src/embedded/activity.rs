@@ -2,6 +2,7 @@
 
 use super::{Embedded, Tree};
 use crate::StoreError;
+use leitong_index::marks::MarkIndex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -55,6 +56,8 @@ pub struct CollectionStats {
     pub versions: u64,
     /// The indexes of its spaces.
     pub indexes: Vec<leitong_index::hamming::Stats>,
+    /// The index of its marks, if there has been an outline.
+    pub marks: Option<leitong_index::marks::Stats>,
 }
 
 impl Embedded {
@@ -68,8 +71,9 @@ impl Embedded {
         let of_one = |open: &super::Open| {
             let count = open.count(&*moment, now)?;
             let indexes = open.spaces.iter().map(|(_, index)| index.stats()).collect();
-            let name = open.about.name.clone();
-            Ok(CollectionStats { name, documents: count.documents, versions: count.next_version, indexes })
+            let marks = open.marks.get().map(MarkIndex::stats);
+            let (name, documents, versions) = (open.about.name.clone(), count.documents, count.next_version);
+            Ok(CollectionStats { name, documents, versions, indexes, marks })
         };
         let collections = collections.values().map(|open| of_one(open));
         Ok(Stats {

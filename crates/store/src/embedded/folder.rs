@@ -9,8 +9,9 @@ use std::path::Path;
 /// The file that says that a folder is a store, and its name until it is whole.
 const ABOUT: &str = "leitong.json";
 const ABOUT_NEW: &str = "leitong.json.new";
-/// The version of everything in the folder.
-const FORMAT: u64 = 1;
+/// The version of everything in the folder. Whatever was written in an older one is read as it is; a folder becomes one of
+/// this version when it is opened, so that older programs refuse it instead of stumbling over what is new.
+const FORMAT: u64 = 2;
 
 /// Makes sure that the folder is a store, and that nobody else has it.
 pub(super) fn enter(
@@ -42,7 +43,8 @@ pub(super) fn enter(
         Ok(lock) => lock,
         Err(holder) => return Err(StoreError::InUse { path: path.to_owned(), holder }),
     };
-    match if exists { check_format(&about) } else { write_about(path) } {
+    let is_current = if exists { check_format(&about) } else { Ok(false) };
+    match is_current.and_then(|current| if current { Ok(()) } else { write_about(path) }) {
         Err(error @ StoreError::Damaged { .. }) if repair => {
             notices.push(error.to_string());
             write_about(path)?;
@@ -67,11 +69,12 @@ pub(super) fn write_about(path: &Path) -> Result<(), StoreError> {
     write().map_err(|error| StoreError::io(path, error))
 }
 
-fn check_format(about: &Path) -> Result<(), StoreError> {
+/// Whether it is the present format, not an older one.
+fn check_format(about: &Path) -> Result<bool, StoreError> {
     let text = fs::read(about).map_err(|error| StoreError::io(about, error))?;
     let value: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
     match value.and_then(|value| value["format"].as_u64()) {
-        Some(FORMAT) => Ok(()),
+        Some(format @ 1..=FORMAT) => Ok(format == FORMAT),
         Some(other) => Err(StoreError::NotAStore {
             path: about.to_owned(),
             what: format!(

@@ -260,6 +260,18 @@ impl Embedded {
         queries.iter().zip(hits).map(answer).collect()
     }
 
+    fn sources_of_some(&self, collection: &str, questions: &[Sources]) -> Result<Vec<Vec<u32>>, StoreError> {
+        let now = self.shared.clock.now();
+        let (_, _, answers) = self.shared.look(collection, |open, moment| {
+            let answer = |question: &Sources| {
+                let asked = asked(open, moment, question.except.as_deref(), now)?;
+                open.sources(moment, question, &asked)
+            };
+            questions.iter().map(answer).collect()
+        })?;
+        Ok(answers)
+    }
+
     fn change(&self, change: writer::Change) -> Result<bool, StoreError> {
         housekeeping::change(&self.shared, self.sender()?, change)
     }
@@ -308,15 +320,15 @@ impl Store for Embedded {
     }
 
     fn sources(&self, collection: &str, questions: &[Sources]) -> Result<Vec<Vec<u32>>, StoreError> {
-        let now = self.shared.clock.now();
-        let (_, _, answers) = self.shared.look(collection, |open, moment| {
-            let answer = |question: &Sources| {
-                let asked = asked(open, moment, question.except.as_deref(), now)?;
-                open.sources(moment, question, &asked)
-            };
-            questions.iter().map(answer).collect()
-        })?;
-        Ok(answers)
+        let mut all = Vec::with_capacity(questions.len());
+        let mut parts = questions.chunks(ASKED);
+        loop {
+            let part = parts.next().unwrap_or_default();
+            all.extend(self.sources_of_some(collection, part)?);
+            if all.len() == questions.len() {
+                return Ok(all);
+            }
+        }
     }
 
     fn add(&self, collection: &str, additions: Vec<Addition>) -> Result<Vec<Added>, StoreError> {

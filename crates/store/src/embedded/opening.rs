@@ -15,7 +15,7 @@ use crate::record::{Collection, SpaceSettings};
 use crate::seam::Count;
 use crate::{Scoring, StoreError};
 use leitong_index::hamming::HammingError;
-use leitong_index::marks::MarkIndex;
+use leitong_index::marks::{MarkError, MarkIndex};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -316,10 +316,11 @@ impl Fitting<'_> {
 fn can_rebuild(error: &StoreError) -> bool {
     use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
     match error {
-        StoreError::Index(HammingError::InUse { .. } | HammingError::Memory { .. }) => false,
+        StoreError::Index(HammingError::InUse { .. } | HammingError::Memory { .. })
+        | StoreError::Marks(MarkError::InUse { .. } | MarkError::Memory { .. }) => false,
         // A file that is missing or too short comes back; a disk that cannot be read does not.
         StoreError::Io { source, .. } => matches!(source.kind(), NotFound | UnexpectedEof | InvalidData),
-        error => matches!(error, StoreError::Index(_)),
+        error => matches!(error, StoreError::Index(_) | StoreError::Marks(_)),
     }
 }
 

@@ -36,7 +36,7 @@ pub fn repair(
         match open_and_verify(path, &options, &mut mended, progress) {
             Ok(findings) if findings.problem_count == 0 => return Ok((mended, findings)),
             Ok(findings) => mended.extend(findings.problems),
-            Err(error @ (StoreError::Damaged { .. } | StoreError::Index(_))) => {
+            Err(error @ (StoreError::Damaged { .. } | StoreError::Index(_) | StoreError::Marks(_))) => {
                 mended.push(error.to_string());
             }
             Err(error) => return Err(error),

@@ -10,7 +10,6 @@ use super::postings::{self, Head};
 use crate::StoreError;
 use crate::near::Contents;
 use crate::record::Record;
-use leitong_fingerprint::Fingerprint;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -55,13 +54,15 @@ impl Embedded {
             let view = self.shared.read();
             for open in view.collections.values() {
                 let contents = open.spaces.iter().map(|(_, index)| index.contents());
-                checks.push((Arc::clone(open), contents.collect::<Result<Vec<_>, _>>()?));
+                let contents = contents.collect::<Result<Vec<_>, _>>()?;
+                checks.push((Arc::clone(open), contents, outlines(open)?));
             }
             view.moment.clone()
         };
         let mut findings = Findings::default();
-        for (open, contents) in &checks {
-            Check { open, contents, moment: &moment, findings: &mut findings, progress }.all()?;
+        for (open, contents, outlines) in &checks {
+            Check { open, contents, outlines: *outlines, moment: &moment, findings: &mut findings, progress }
+                .all()?;
         }
         Ok(findings)
     }
@@ -71,6 +72,8 @@ impl Embedded {
 struct Check<'c> {
     open: &'c Open,
     contents: &'c [Box<dyn Contents>],
+    /// What the mark index holds.
+    outlines: Sum,
     moment: &'c Moment,
     findings: &'c mut Findings,
     progress: &'c mut dyn FnMut(u64),
@@ -84,10 +87,12 @@ struct Expected {
     keys: u64,
     expiries: u64,
     near: Vec<Sum>,
+    outlines: Sum,
     next: u64,
 }
 
-/// Fingerprints under their numbers, in any order: two lists that differ have different sums, but for a chance of 2^-64.
+/// Fingerprints or outlines under their numbers, in any order: two lists that differ have different sums, but for a chance
+/// of 2^-64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum {
     count: u64,
@@ -95,21 +100,30 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, version: u64, fingerprint: &Fingerprint) {
-        let words = std::iter::once(&version).chain(fingerprint.words());
+    fn add(&mut self, version: u64, words: &[u64]) {
+        let words = std::iter::once(&version).chain(words);
         let bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
         self.count += 1;
         self.hashes = self.hashes.wrapping_add(xxh3_64(&bytes));
     }
 }
 
+/// What the mark index of a collection holds. Not the marks themselves: they are as they were written if the checksums fit.
+fn outlines(open: &Open) -> Result<Sum, StoreError> {
+    let mut sum = Sum::default();
+    if let Some(index) = open.marks.get() {
+        index.for_each(&mut |version, origin, marks| sum.add(version, &[origin, marks.into()]))?;
+    }
+    Ok(sum)
+}
+
 impl Check<'_> {
     fn all(mut self) -> Result<(), StoreError> {
-        for (_, index) in &self.open.spaces {
-            if let Err(error) = index.verify() {
-                self.findings.wrong(format!("an index of {:?}: {error}", self.open.about.name));
-                return Ok(());
-            }
+        let spaces = self.open.spaces.iter().map(|(_, index)| index.verify().map_err(StoreError::from));
+        let marks = self.open.marks.get().map(|index| index.verify().map_err(StoreError::from));
+        if let Some(error) = spaces.chain(marks).find_map(Result::err) {
+            self.findings.wrong(format!("an index of {:?}: {error}", self.open.about.name));
+            return Ok(());
         }
         let mut expected =
             Expected { near: vec![Sum::default(); self.open.spaces.len()], ..Expected::default() };
@@ -117,7 +131,7 @@ impl Check<'_> {
         let moment = self.moment;
         moment.scan(Tree::Records, &prefix, &prefix, &mut |key, value| {
             let version = layout::last_number(key).unwrap_or(u64::MAX);
-            match codec::parse_record(value) {
+            match codec::parse_whole(value) {
                 Some(record) => {
                     self.record(version, &record, &mut expected)?;
                     self.text(version, codec::text_length(value), &mut expected)?;
@@ -152,8 +166,12 @@ impl Check<'_> {
         }
         for ((settings, _), sum) in open.spaces.iter().zip(&mut expected.near) {
             if let Some(fingerprint) = record.signals.near(settings.space) {
-                sum.add(version, fingerprint);
+                sum.add(version, fingerprint.words());
             }
+        }
+        let marks = record.signals.outline.hashes().len() as u64;
+        if marks > 0 {
+            expected.outlines.add(version, &[record.origin.unwrap_or(version), marks]);
         }
         Ok(())
     }
@@ -174,7 +192,7 @@ impl Check<'_> {
 
     /// Nothing may lead to what is not there: the numbers must be equal.
     fn counts(self, expected: &Expected) -> Result<(), StoreError> {
-        let Self { open, contents, moment, findings, .. } = self;
+        let Self { open, contents, outlines, moment, findings, .. } = self;
         let name = &open.about.name;
         let mut texts = 0;
         let own = open.number.to_be_bytes();
@@ -212,10 +230,16 @@ impl Check<'_> {
             findings
                 .expect(found == expected, || format!("{name:?} has {found} {what}, its records {expected}"));
         }
+        findings.expect(outlines == expected.outlines, || {
+            let (count, expected) = (outlines.count, expected.outlines.count);
+            format!(
+                "the mark index of {name:?} has {count} documents, its records {expected}, and they differ"
+            )
+        });
         findings.expect(counters.next >= expected.next, || format!("{name:?} would use versions again"));
         for (((settings, _), contents), expected) in open.spaces.iter().zip(contents).zip(&expected.near) {
             let mut sum = Sum::default();
-            contents.for_each(&mut |version, fingerprint| sum.add(version, &fingerprint))?;
+            contents.for_each(&mut |version, fingerprint| sum.add(version, fingerprint.words()))?;
             let (space, count, expected_count) = (settings.space.0, sum.count, expected.count);
             findings.expect(sum == *expected, || {
                 format!("index {space} of {name:?} has {count} fingerprints, its records {expected_count}, and they differ")

@@ -105,9 +105,10 @@ fn addition(how: How, doc: &Doc, judged: &[u64]) -> Addition {
         How::Replace => Policy::Replace,
         How::New => Policy::New,
         How::Unless => {
-            let probe =
+            let near =
                 Probe::Near { space: Space::DOCUMENTS, fingerprint: doc.print().into(), within: PROBED };
-            Policy::Unless { probes: vec![probe], judged: judged.to_vec(), limit: 2 }
+            let probes = vec![near, Probe::Marks(doc.marks())];
+            Policy::Unless { probes, judged: judged.to_vec(), limit: 2 }
         }
     };
     Addition::new(doc.record(), policy)

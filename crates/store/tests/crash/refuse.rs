@@ -112,10 +112,10 @@ fn another_format() {
     make(&folder);
     let about = folder.join("leitong.json");
     let text = fs::read_to_string(&about).unwrap();
-    fs::write(&about, text.replace("\"format\":1", "\"format\":2")).unwrap();
+    fs::write(&about, text.replace("\"format\":2", "\"format\":3")).unwrap();
     let before = contents(&folder.join("documents"));
     let error = refused(&folder, true).to_string();
-    assert!(error.contains("format 2") && error.contains("use a later one"), "{error}");
+    assert!(error.contains("format 3") && error.contains("use a later one"), "{error}");
     assert_eq!(before, contents(&folder.join("documents")));
 }
 

@@ -1,9 +1,9 @@
 //! Stores with a fault, for tests that must find it.
 
-use crate::conformance::{Subject, conforms};
+use crate::conformance::{SCORING, Subject, conforms};
 use leitong_store::{
-    Added, Addition, Clock, Collection, Count, Found, Memory, Policy, Query, Sources, Store, StoreError,
-    Stored, Want,
+    Added, Addition, Clock, Collection, Count, Found, Memory, Policy, Query, Scoring, Sources, Store,
+    StoreError, Stored, Want,
 };
 use std::sync::Barrier;
 
@@ -101,7 +101,7 @@ impl Subject for Forgetful {
     }
 
     fn reopen(&mut self) {
-        self.0 = Memory::new(self.1.clone());
+        self.0 = Memory::new(self.1.clone()).with_scoring(SCORING);
     }
 }
 
@@ -114,12 +114,21 @@ impl Subject for Broken<'static> {
 #[test]
 #[should_panic(expected = "the store and the model disagree")]
 fn a_store_that_forgets_does_not_conform() {
-    conforms(100, &|clock: Clock| Box::new(Forgetful(Memory::new(clock.clone()), clock)));
+    conforms(100, &|clock: Clock| {
+        Box::new(Forgetful(Memory::new(clock.clone()).with_scoring(SCORING), clock))
+    });
+}
+
+#[test]
+#[should_panic(expected = "the store and the model disagree")]
+fn a_store_that_weighs_otherwise_does_not_conform() {
+    let other = Scoring { rare: SCORING.rare + 1, ..SCORING };
+    conforms(300, &|clock| Box::new(Memory::new(clock).with_scoring(other)));
 }
 
 #[test]
 #[should_panic(expected = "the store and the model disagree")]
 fn a_store_that_does_not_probe_does_not_conform() {
     // Leaked: a store that borrows another must outlive the case, and there are few of them.
-    conforms(100, &|clock| Box::new(careless(Box::leak(Box::new(Memory::new(clock))))));
+    conforms(100, &|clock| Box::new(careless(Box::leak(Box::new(Memory::new(clock).with_scoring(SCORING))))));
 }

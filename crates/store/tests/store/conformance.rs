@@ -5,15 +5,21 @@
 
 use crate::Time;
 use crate::model::Model;
-use crate::steps::{self, Ask, Doc, IDS, NAMES, Question, Rule, Step};
+use crate::steps::{self, Ask, Doc, IDS, NAMES, Origin, Question, Rule, Step};
 use leitong_store::{
-    Added, Addition, Clock, Found, Memory, Policy, Probe, Query, Rank, Record, Scoring, Space, SpaceSettings,
-    Store, StoreError, Stored, Want,
+    Added, Addition, Clock, Found, Memory, Policy, Probe, Query, Rank, Record, Scoring, Sources, Space,
+    SpaceSettings, Store, StoreError, Stored, Want,
 };
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+
+/// Limits that few documents reach. Every subject must have them.
+pub(crate) const SCORING: Scoring =
+    Scoring { long: 4, used: 3, rare: 2, percent: 40, least: 600, most: 2500, tenths: 5, spare: 1 };
+/// Origins from here on are no versions.
+const NO_VERSION: u64 = 1000;
 
 /// A store under test.
 pub(crate) trait Subject {
@@ -42,6 +48,7 @@ fn run_all(mut runner: TestRunner, open: &dyn Fn(Clock) -> Box<dyn Subject>) -> 
         for (number, step) in steps.iter().enumerate() {
             run.take(step).map_err(|why| TestCaseError::fail(format!("step {number} ({step:?}): {why}")))?;
         }
+        run.model.met.drain().for_each(|(what, times)| *run.tally.entry(what).or_default() += times);
         run.tally.iter().for_each(|(what, times)| *tally.borrow_mut().entry(what).or_default() += times);
         run.compare_all().map_err(|why| TestCaseError::fail(format!("after all steps: {why}")))
     });
@@ -56,7 +63,7 @@ fn run_all(mut runner: TestRunner, open: &dyn Fn(Clock) -> Box<dyn Subject>) -> 
 fn steps_lead_everywhere() {
     let config = Config { cases: 200, failure_persistence: None, ..Config::default() };
     let runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
-    let tally = run_all(runner, &|clock| Box::new(Memory::new(clock)));
+    let tally = run_all(runner, &|clock| Box::new(Memory::new(clock).with_scoring(SCORING)));
     for what in PLACES {
         let times = tally.get(what).copied().unwrap_or_default();
         assert!(times >= 20, "{what}: {times} times in 200 sequences; all: {tally:?}");
@@ -64,7 +71,7 @@ fn steps_lead_everywhere() {
 }
 
 /// Where steps must lead.
-const PLACES: [&str; 20] = [
+const PLACES: [&str; 27] = [
     "changed",
     "no collection",
     "another collection",
@@ -85,6 +92,13 @@ const PLACES: [&str; 20] = [
     "found at the largest distance",
     "found, and more",
     "found going on",
+    "found by marks",
+    "found by marks and more",
+    "proposed by weight",
+    "proposed without",
+    "beyond those used",
+    "beyond those counted",
+    "several of one source",
 ];
 
 /// What went wrong.
@@ -113,7 +127,7 @@ impl Run {
     fn new(subject: Box<dyn Subject>, time: Time) -> Self {
         Self {
             subject,
-            model: Model::new(time.clock(), Scoring::DEFAULT),
+            model: Model::new(time.clock(), SCORING),
             time,
             known: BTreeMap::new(),
             tally: Tally::new(),
@@ -132,10 +146,11 @@ impl Run {
             Step::Add { name, docs } => self.add(*name, docs),
             Step::Find { name, questions } => self.find(*name, questions),
             Step::Remove { name, ids } => self.remove(*name, ids),
-            Step::Get { name, ids, text } => self.get(*name, ids, want(*text)),
-            Step::Scan { name, after, limit, text } => {
-                self.scan(*name, after.map(|after| IDS[after]), *limit, want(*text))
+            Step::Get { name, ids, want } => self.get(*name, ids, *want),
+            Step::Scan { name, after, limit, want } => {
+                self.scan(*name, after.map(|after| IDS[after]), *limit, *want)
             }
+            Step::Sources { name, questions } => self.sources(*name, questions),
             Step::Count { name } => self.count(*name),
             Step::Advance(seconds) => {
                 let count = |model: &Model| model.count(NAMES[0]).map_or(0, |count| count.documents);
@@ -228,6 +243,12 @@ impl Run {
         let remembered = own.iter().rev().find_map(|found| found.candidates.last()).map(|last| last.rank);
         let own: Outcome<Vec<_>> = own.into_iter().map(|found| self.translate_found(name, found)).collect();
         equal("find", &own?, &model)?;
+        for (question, found) in questions.iter().zip(&model) {
+            let marks = question.asks.iter().filter(|ask| matches!(ask, Ask::Marks(_))).count();
+            let any = !found.candidates.is_empty();
+            self.note("found by marks", any && marks == question.asks.len());
+            self.note("found by marks and more", any && (1..question.asks.len()).contains(&marks));
+        }
         for (query, found) in to_model.iter().zip(&model) {
             self.note("found going on", query.after.is_some() && !found.candidates.is_empty());
             self.note("found, and more", found.more && !found.candidates.is_empty());
@@ -240,14 +261,46 @@ impl Run {
         Ok(())
     }
 
-    /// Now and then a document only takes the place of a version: the present one of its id, or one that is not there.
-    fn over(&self, name: usize, doc: &Doc) -> Option<(u64, u64)> {
+    fn sources(&mut self, name: usize, questions: &[(Vec<u32>, Origin, Option<usize>)]) -> Outcome {
+        let (mut to_store, mut to_model) = (Vec::new(), Vec::new());
+        for (marks, origin, except) in questions {
+            let origins = self.origins(name, *origin);
+            let except = except.map(|id| IDS[id].to_owned());
+            let question = Sources { marks: marks.clone(), origin: None, except };
+            to_store.push(Sources { origin: origins.map(|origins| origins.0), ..question.clone() });
+            to_model.push(Sources { origin: origins.map(|origins| origins.1), ..question });
+        }
+        let of = |store: &dyn Store, questions: &[Sources]| store.sources(NAMES[name], questions);
+        let answers = (of(self.subject.store(), &to_store), of(&self.model, &to_model));
+        self.note(
+            "several of one source",
+            matches!(&answers.1, Ok(all) if all.iter().flatten().any(|sources| *sources > 2)),
+        );
+        same("sources", answers)
+    }
+
+    /// An origin as the store and as the model number it.
+    fn origins(&self, name: usize, origin: Origin) -> Option<(u64, u64)> {
+        match origin {
+            Origin::None => None,
+            Origin::Number(number) => Some((NO_VERSION + number, NO_VERSION + number)),
+            Origin::Of(id) => self.present(name, id),
+        }
+    }
+
+    /// The version of an id as the store and as the model number it.
+    fn present(&self, name: usize, id: usize) -> Option<(u64, u64)> {
         let present = |store: &dyn Store| {
-            let stored = store.get(NAMES[name], &[IDS[doc.id]], Want::Record).ok()?.pop()??;
+            let stored = store.get(NAMES[name], &[IDS[id]], Want::Record).ok()?.pop()??;
             Some(stored.version)
         };
+        Some((present(self.subject.store())?, present(&self.model)?))
+    }
+
+    /// Now and then a document only takes the place of a version: the present one of its id, or one that is not there.
+    fn over(&self, name: usize, doc: &Doc) -> Option<(u64, u64)> {
         match doc.body % 8 {
-            0 => Some((present(self.subject.store())?, present(&self.model)?)),
+            0 => self.present(name, doc.id),
             1 => Some((u64::MAX, u64::MAX)),
             _ => None,
         }
@@ -259,9 +312,12 @@ impl Run {
         for (doc, rule) in docs {
             let record = doc.record(&spaces, self.time.now());
             let (own, model) = self.policies(name, &record, rule, &spaces);
-            let over = self.over(name, doc);
-            to_store.push(Addition { over: over.map(|over| over.0), ..Addition::new(record.clone(), own) });
-            to_model.push(Addition { over: over.map(|over| over.1), ..Addition::new(record, model) });
+            let (over, origins) = (self.over(name, doc), self.origins(name, doc.origin));
+            let from = |origin: Option<u64>| Record { origin, ..record.clone() };
+            let (to, from) = (&mut to_store, from(origins.map(|origins| origins.0)));
+            to.push(Addition { over: over.map(|over| over.0), ..Addition::new(from, own) });
+            let from = Record { origin: origins.map(|origins| origins.1), ..record };
+            to_model.push(Addition { over: over.map(|over| over.1), ..Addition::new(from, model) });
         }
         let ids: BTreeSet<usize> = docs.iter().map(|(doc, _)| doc.id).collect();
         self.note("the same id twice in a call", ids.len() < docs.len());
@@ -366,6 +422,7 @@ impl Run {
     /// A probe for every signal a step can give a record.
     fn everything(&self, name: usize) -> Vec<Ask> {
         let mut asks: Vec<Ask> = steps::all_keys().map(Ask::Key).collect();
+        asks.extend(steps::all_marks().map(Ask::Marks));
         for settings in self.spaces(name) {
             let within = settings.within;
             asks.extend(steps::all_prints().map(|print| Ask::Near {
@@ -394,12 +451,22 @@ impl Run {
     }
 
     fn translate_stored(&self, name: usize, stored: Stored) -> Outcome<Stored> {
-        Ok(Stored { version: self.translate(name, stored.version)?, ..stored })
+        let record = self.translate_record(name, stored.record)?;
+        Ok(Stored { version: self.translate(name, stored.version)?, record })
+    }
+
+    fn translate_record(&self, name: usize, record: Record) -> Outcome<Record> {
+        let origin = match record.origin {
+            Some(version) if version < NO_VERSION => Some(self.translate(name, version)?),
+            origin => origin,
+        };
+        Ok(Record { origin, ..record })
     }
 
     fn translate_found(&self, name: usize, mut found: Found) -> Outcome<Found> {
         for candidate in &mut found.candidates {
             candidate.rank.version = self.translate(name, candidate.rank.version)?;
+            candidate.record = self.translate_record(name, std::mem::take(&mut candidate.record))?;
         }
         Ok(found)
     }
@@ -423,13 +490,10 @@ impl Known {
     }
 }
 
-fn want(text: bool) -> Want {
-    if text { Want::Text } else { Want::Record }
-}
-
 fn probes(asks: &[Ask], spaces: &[SpaceSettings]) -> Vec<Probe> {
     let probe = |ask: &Ask| match ask {
         Ask::Key(key) => Some(Probe::Key(*key)),
+        Ask::Marks(marks) => Some(Probe::Marks(marks.clone())),
         Ask::Near { space, print, within } => {
             let settings = spaces.iter().find(|settings| settings.space == Space(*space))?;
             let fingerprint = print.of_width(settings.width);

@@ -1,6 +1,6 @@
 //! The store in a folder: everything a store promises, with reopenings, and that all of it fits together afterwards.
 
-use crate::conformance::{Subject, conforms};
+use crate::conformance::{SCORING, Subject, conforms};
 use crate::histories::{self, Load};
 use crate::{amount, errors, ids};
 use leitong_store::embedded::{Embedded, Options};
@@ -20,6 +20,11 @@ pub(crate) fn open(folder: &Path) -> Embedded {
 
 fn open_at(folder: &Path, clock: Clock) -> Embedded {
     Embedded::open(folder, Options { clock, ..Options::default() }).unwrap()
+}
+
+/// With the limits that the model has.
+fn open_as_the_model(folder: &Path, clock: Clock) -> Embedded {
+    Embedded::open(folder, Options { clock, scoring: SCORING, ..Options::default() }).unwrap()
 }
 
 /// Everything fits together.
@@ -44,7 +49,7 @@ impl Subject for InFolder {
 
     fn reopen(&mut self) {
         self.store.take().unwrap().close().unwrap();
-        self.store = Some(open_at(self.folder.path(), self.clock.clone()));
+        self.store = Some(open_as_the_model(self.folder.path(), self.clock.clone()));
     }
 
     fn maintain(&mut self, how: u8) {
@@ -56,7 +61,7 @@ impl Subject for InFolder {
                 // A backup takes the place of what it is a copy of.
                 let copy = folder();
                 store.backup(copy.path()).unwrap();
-                self.store = Some(open_at(copy.path(), self.clock.clone()));
+                self.store = Some(open_as_the_model(copy.path(), self.clock.clone()));
                 self.folder = copy;
             }
             _ => _ = store.stats().unwrap(),
@@ -76,7 +81,7 @@ impl Drop for InFolder {
 fn as_the_model() {
     conforms(amount(2000, 30), &|clock| {
         let folder = folder();
-        let store = Some(open_at(folder.path(), clock.clone()));
+        let store = Some(open_as_the_model(folder.path(), clock.clone()));
         Box::new(InFolder { store, folder, clock })
     });
 }

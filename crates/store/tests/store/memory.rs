@@ -1,6 +1,6 @@
 //! The store in memory.
 
-use crate::conformance::{Subject, conforms};
+use crate::conformance::{SCORING, Subject, conforms};
 use crate::histories::{self, Load};
 use crate::{amount, errors, ids};
 use leitong_store::{Memory, Store};
@@ -13,7 +13,7 @@ impl Subject for Memory {
 
 #[test]
 fn as_the_model() {
-    conforms(amount(1000, 100), &|clock| Box::new(Memory::new(clock)));
+    conforms(amount(1000, 100), &|clock| Box::new(Memory::new(clock).with_scoring(SCORING)));
 }
 
 #[test]

@@ -6,25 +6,41 @@ use leitong_store::{
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 pub(crate) struct Model {
     clock: Clock,
     scoring: Scoring,
+    pub(crate) met: Arc<Met>,
     rooms: Mutex<BTreeMap<String, Room>>,
+}
+
+/// What has come up in looking for marks, and how often.
+#[derive(Default)]
+pub(crate) struct Met(Mutex<BTreeMap<&'static str, u32>>);
+
+impl Met {
+    fn note(&self, what: &'static str, happened: bool) {
+        *self.0.lock().unwrap().entry(what).or_default() += u32::from(happened);
+    }
+
+    pub(crate) fn drain(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        std::mem::take(&mut *self.0.lock().unwrap()).into_iter()
+    }
 }
 
 struct Room {
     collection: Collection,
     next: u64,
     scoring: Scoring,
+    met: Arc<Met>,
     /// By id, which is also the order of a scan.
     records: BTreeMap<String, Stored>,
 }
 
 impl Model {
     pub(crate) fn new(clock: Clock, scoring: Scoring) -> Self {
-        Self { clock, scoring, rooms: Mutex::default() }
+        Self { clock, scoring, met: Arc::default(), rooms: Mutex::default() }
     }
 
     /// Does something with a collection in which nothing has expired.
@@ -49,6 +65,7 @@ impl Store for Model {
             collection: collection.clone(),
             next: 0,
             scoring: self.scoring,
+            met: Arc::clone(&self.met),
             records: BTreeMap::new(),
         };
         let own = &rooms.entry(collection.name.clone()).or_insert_with(new).collection;
@@ -176,6 +193,8 @@ impl Room {
             let (mut weight, mut count) = (0, 0);
             for &mark in &asked {
                 let documents = self.documents(mark, except);
+                self.met.note("beyond those used", documents.len() > scoring.used);
+                self.met.note("beyond those counted", documents.len() > scoring.long);
                 if !documents.iter().take(scoring.used).any(|other| other.version == *version) {
                     continue;
                 }
@@ -192,6 +211,8 @@ impl Room {
                 others.push((Reverse(count), *version));
             }
         }
+        self.met.note("proposed by weight", !proposed.is_empty());
+        self.met.note("proposed without", !others.is_empty());
         others.sort_unstable();
         others.truncate(scoring.spare);
         proposed.extend(others.into_iter().map(|(count, version)| (version, count.0)));

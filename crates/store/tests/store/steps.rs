@@ -3,7 +3,7 @@
 //! A step says what it means, not what it holds: versions, spaces and times are known only when it is taken.
 
 use leitong_fingerprint::Fingerprint;
-use leitong_store::{Collection, Key, Record, Space, SpaceSettings};
+use leitong_store::{Collection, Key, Mark, Record, Space, SpaceSettings, Want};
 use proptest::prelude::*;
 use serde_json::{Map, json};
 
@@ -32,6 +32,10 @@ pub(crate) enum Step {
         name: usize,
         questions: Vec<Question>,
     },
+    Sources {
+        name: usize,
+        questions: Vec<(Vec<u32>, Origin, Option<usize>)>,
+    },
     Remove {
         name: usize,
         ids: Vec<usize>,
@@ -39,13 +43,13 @@ pub(crate) enum Step {
     Get {
         name: usize,
         ids: Vec<usize>,
-        text: bool,
+        want: Want,
     },
     Scan {
         name: usize,
         after: Option<usize>,
         limit: usize,
-        text: bool,
+        want: Want,
     },
     Count {
         name: usize,
@@ -77,11 +81,24 @@ impl Print {
     }
 }
 
+/// Where a document comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Origin {
+    /// It is the first.
+    None,
+    /// A number that need not be a version of anything.
+    Number(u64),
+    /// The present version of an id.
+    Of(usize),
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Doc {
     pub(crate) id: usize,
     near: [Option<Print>; 2],
     keys: Vec<Key>,
+    marks: Vec<u32>,
+    pub(crate) origin: Origin,
     /// For how many seconds it lives.
     life: Option<i64>,
     /// Everything else.
@@ -104,6 +121,7 @@ pub(crate) enum Rule {
 pub(crate) enum Ask {
     Near { space: u8, print: Print, within: u32 },
     Key(Key),
+    Marks(Vec<u32>),
 }
 
 #[derive(Clone, Debug)]
@@ -138,6 +156,8 @@ impl Doc {
         record.id = IDS[self.id].into();
         record.expires = self.life.map(|life| now + life);
         record.signals.keys.clone_from(&self.keys);
+        let marks = (0..).step_by(3).zip(&self.marks).map(|(at, &hash)| Mark { hash, at });
+        record.signals.outline.marks = marks.collect();
         for settings in spaces {
             let print = self.near[usize::from(settings.space.0)];
             record.signals.near.extend(print.map(|print| (settings.space, print.of_width(settings.width))));
@@ -159,6 +179,10 @@ fn details(body: u8) -> Record {
         let nested = json!({"z": [null, true, -0.5, u64::MAX], "a": {"": "\u{1f600}\n"}});
         record.metadata = Map::from_iter([("来源".into(), nested), ("n".into(), json!(body))]);
     }
+    if has(7) {
+        record.signals.outline.units = u32::from(body);
+        record.signals.outline.numbers = vec![u64::MAX, body.into()];
+    }
     record.text = has(6).then(|| "正文 \0 text\n".repeat(usize::from(body % 7)));
     record
 }
@@ -178,10 +202,12 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         24 => (name(), additions()).prop_map(|(name, docs)| Step::Add { name, docs }),
         12 => (name(), prop::collection::vec(question(), 0..4)).prop_map(|(name, questions)| Step::Find { name, questions }),
+        4 => (name(), prop::collection::vec((marks(), origin(), prop::option::of(0..IDS.len())), 0..3))
+            .prop_map(|(name, questions)| Step::Sources { name, questions }),
         4 => (name(), ids()).prop_map(|(name, ids)| Step::Remove { name, ids }),
-        3 => (name(), ids(), any::<bool>()).prop_map(|(name, ids, text)| Step::Get { name, ids, text }),
-        3 => (name(), prop::option::of(0..IDS.len()), 0..5_usize, any::<bool>())
-            .prop_map(|(name, after, limit, text)| Step::Scan { name, after, limit, text }),
+        3 => (name(), ids(), want()).prop_map(|(name, ids, want)| Step::Get { name, ids, want }),
+        3 => (name(), prop::option::of(0..IDS.len()), 0..5_usize, want())
+            .prop_map(|(name, after, limit, want)| Step::Scan { name, after, limit, want }),
         2 => name().prop_map(|name| Step::Count { name }),
         1 => Just(Step::Collections),
         2 => (name(), 0..3_usize, 0..3_u8).prop_map(|(name, shape, about)| Step::Create { name, shape, about }),
@@ -204,11 +230,30 @@ fn key() -> impl Strategy<Value = Key> {
     (0..2_u8, prop_oneof![Just(0), Just(1), Just(u64::MAX)]).prop_map(|(kind, value)| Key { kind, value })
 }
 
+/// Few, so that many documents have the same, now and then one twice, and one that is rare.
+fn marks() -> impl Strategy<Value = Vec<u32>> {
+    let mark = prop_oneof![6 => 0..5_u32, 3 => 5..40_u32, 1 => Just(u32::MAX)];
+    prop_oneof![1 => Just(Vec::new()), 4 => prop::collection::vec(mark, 0..9)]
+}
+
+fn origin() -> impl Strategy<Value = Origin> {
+    prop_oneof![
+        2 => Just(Origin::None),
+        1 => (0..3_u64).prop_map(Origin::Number),
+        1 => (0..IDS.len()).prop_map(Origin::Of),
+    ]
+}
+
+fn want() -> impl Strategy<Value = Want> {
+    prop_oneof![Just(Want::Record), Just(Want::Outline), Just(Want::Text)]
+}
+
 fn doc() -> impl Strategy<Value = Doc> {
     let near = [prop::option::weighted(0.8, print()), prop::option::weighted(0.3, print())];
     let life = prop::option::weighted(0.3, 0..8_i64);
-    (0..IDS.len(), near, prop::collection::vec(key(), 0..3), life, any::<u8>())
-        .prop_map(|(id, near, keys, life, body)| Doc { id, near, keys, life, body })
+    (0..IDS.len(), near, prop::collection::vec(key(), 0..3), (marks(), origin()), life, any::<u8>()).prop_map(
+        |(id, near, keys, (marks, origin), life, body)| Doc { id, near, keys, marks, origin, life, body },
+    )
 }
 
 fn asks() -> impl Strategy<Value = Vec<Ask>> {
@@ -220,7 +265,10 @@ fn asks() -> impl Strategy<Value = Vec<Ask>> {
                 print,
                 within: within.min(3 - u32::from(space)),
             });
-    prop::collection::vec(prop_oneof![2 => near, 1 => key().prop_map(Ask::Key)], 0..6)
+    prop::collection::vec(
+        prop_oneof![3 => near, 1 => key().prop_map(Ask::Key), 2 => marks().prop_map(Ask::Marks)],
+        0..6,
+    )
 }
 
 fn rule() -> impl Strategy<Value = Rule> {
@@ -235,6 +283,11 @@ fn question() -> impl Strategy<Value = Question> {
     let limit = prop_oneof![3 => 0..4_usize, 1 => Just(usize::MAX)];
     (asks(), prop::option::weighted(0.3, 0..IDS.len()), prop::bool::weighted(0.3), limit)
         .prop_map(|(asks, except, go_on, limit)| Question { asks, except, go_on, limit })
+}
+
+/// Some of the marks a step can have, together and alone.
+pub(crate) fn all_marks() -> impl Iterator<Item = Vec<u32>> {
+    (0..40).chain([u32::MAX]).map(|mark| vec![mark]).chain([vec![0, 1], (0..4).collect(), (0..40).collect()])
 }
 
 /// Every fingerprint a step can have.

@@ -17,6 +17,7 @@
 //! ```
 
 pub mod align;
+pub mod batch;
 pub mod compare;
 pub mod detector;
 mod fingerprinter;
@@ -31,6 +32,7 @@ mod simhash;
 pub mod units;
 mod value;
 pub mod verdict;
+pub mod verify;
 
 pub use fingerprinter::{FingerprintError, Fingerprinter};
 pub use kind::Kind;

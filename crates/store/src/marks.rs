@@ -49,19 +49,22 @@ impl Scoring {
     };
 
     /// The weight of a mark that so many other documents have.
-    fn weight(&self, documents: usize) -> u32 {
+    #[must_use]
+    pub fn weight(&self, documents: usize) -> u32 {
         let sharing = documents.min(self.long) as u32 + 1;
         if sharing <= self.rare { FULL } else { FULL * self.rare / sharing }
     }
 
     /// The weight a document needs, when the shorter of both has so many marks.
-    fn need(&self, marks: u32) -> u32 {
+    #[must_use]
+    pub fn need(&self, marks: u32) -> u32 {
         let share = u64::from(FULL) * u64::from(self.percent) * u64::from(marks) / 100;
         share.clamp(self.least.into(), self.most.into()) as u32
     }
 
     /// Whether so many marks in common are enough for the few that are proposed without the weight.
-    fn may_be_spared(&self, count: u32, marks: u32) -> bool {
+    #[must_use]
+    pub fn may_be_spared(&self, count: u32, marks: u32) -> bool {
         u64::from(count) * 10 >= u64::from(self.tenths) * u64::from(marks)
     }
 }
@@ -128,6 +131,7 @@ impl<'a> Tally<'a> {
     /// The documents that are proposed, and how many marks they have in common.
     pub(crate) fn proposed(mut self) -> Vec<(u64, u32)> {
         let weights: Vec<u32> = self.counts.iter().map(|&count| self.scoring.weight(count)).collect();
+        self.prune(&weights);
         self.hits.sort_unstable();
         let (mut proposed, mut spare) = (Vec::new(), Vec::new());
         for hits in self.hits.chunk_by(|a, b| a.version == b.version) {
@@ -142,6 +146,27 @@ impl<'a> Tally<'a> {
         spare.sort_unstable();
         proposed.extend(spare.iter().take(self.scoring.spare).map(|&(count, version)| (version, count.0)));
         proposed
+    }
+}
+
+impl Tally<'_> {
+    /// Leaves out documents that have none but common marks and could not be proposed if they had all of those: they are
+    /// nearly all of the hits.
+    fn prune(&mut self, weights: &[u32]) {
+        let common: Vec<bool> = weights.iter().map(|weight| *weight < FULL).collect();
+        let marks = common.iter().filter(|common| **common).count() as u32;
+        let weight: u32 = weights.iter().filter(|weight| **weight < FULL).sum();
+        let asked = weights.len() as u32;
+        // The more marks the shorter has, the more is needed.
+        let too_little = |n: &u32| weight < self.scoring.need(*n) && !self.scoring.may_be_spared(marks, *n);
+        let Some(long) = (1..=asked).find(too_little) else { return };
+        let mut rare: Vec<u64> =
+            self.hits.iter().filter(|hit| !common[hit.mark as usize]).map(|hit| hit.version).collect();
+        rare.sort_unstable();
+        self.hits.retain(|hit| {
+            let may_be = !common[hit.mark as usize] || hit.marks.min(asked) < long;
+            may_be || rare.binary_search(&hit.version).is_ok()
+        });
     }
 }
 
@@ -197,6 +222,7 @@ impl<'a> Origins<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn posting(ordinal: u64, origin: u64, marks: u32) -> Posting {
         Posting { ordinal, origin, marks }
@@ -241,6 +267,51 @@ mod tests {
         assert_eq!(tally.most(), 7);
         (0..9).for_each(|version| tally.see(0, posting(version, 0, 1)));
         assert_eq!(tally.proposed(), [(1, 1), (3, 1), (4, 1)]);
+    }
+
+    /// As it is defined, document by document.
+    fn naive(scoring: Scoring, lists: &[Vec<Posting>]) -> Vec<(u64, u32)> {
+        let mut documents: Vec<Posting> = lists.iter().flatten().copied().collect();
+        documents.sort_unstable();
+        documents.dedup();
+        let (mut proposed, mut others) = (Vec::new(), Vec::new());
+        for document in documents {
+            let speaks =
+                |list: &&Vec<Posting>| list.iter().take(scoring.used).any(|other| *other == document);
+            let lists: Vec<_> = lists.iter().filter(speaks).collect();
+            let weight: u32 = lists.iter().map(|list| scoring.weight(list.len())).sum();
+            let (count, n) = (lists.len() as u32, document.marks.min(20));
+            if count > 0 && weight >= scoring.need(n) {
+                proposed.push((document.ordinal, count));
+            } else if count > 0 && scoring.may_be_spared(count, n) {
+                others.push((Reverse(count), document.ordinal));
+            }
+        }
+        others.sort_unstable();
+        proposed.extend(others.iter().take(scoring.spare).map(|(count, version)| (*version, count.0)));
+        proposed
+    }
+
+    proptest! {
+        #[test]
+        fn as_it_is_defined(
+            documents in prop::collection::vec((0..1_u32 << 20, 1..40_u32), 0..60),
+            (rare, used, percent, tenths) in (1..40_u32, 1..40_usize, 1..20_u32, 1..9_u32),
+        ) {
+            let scoring = Scoring { rare, used, percent, tenths, spare: 3, ..Scoring::DEFAULT };
+            // A bit for each mark; the first ones are set in most.
+            let has = |bits: u32, mark: u32| (bits | bits >> 7 << mark / 2) >> mark & 1 == 1;
+            let of_mark = |mark: u32| {
+                let documents = (0..).zip(&documents).filter(|(_, (bits, _))| has(*bits, mark));
+                documents.map(|(ordinal, (_, marks))| posting(ordinal, 0, *marks)).collect::<Vec<_>>()
+            };
+            let lists: Vec<Vec<Posting>> = (0..20).map(of_mark).collect();
+            let mut tally = Tally::new(scoring, 20, &[]);
+            for (mark, list) in lists.iter().enumerate() {
+                list.iter().for_each(|posting| tally.see(mark, *posting));
+            }
+            prop_assert_eq!(tally.proposed(), naive(scoring, &lists));
+        }
     }
 
     #[test]

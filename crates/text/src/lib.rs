@@ -12,6 +12,7 @@
 //! | [`synonyms`], [`filter`] | words | the words that count |
 //! | [`tokenize`] | the last three in one | [`tokenize::Token`]s |
 //! | [`sentence`] | a text | its sentences, noise left out |
+//! | [`units`] | any text | what marks and alignment are made of |
 //!
 //! ```
 //! use leitong_text::extract::{self, extract};
@@ -38,6 +39,7 @@ pub mod sentence;
 pub mod span;
 pub mod synonyms;
 pub mod tokenize;
+pub mod units;
 
 /// Names the data that words and normal forms depend on, besides what a recipe says: the tables of Unicode, the table of
 /// simplified characters, the dictionary. It is part of every recipe's digest, so change it together with the data.

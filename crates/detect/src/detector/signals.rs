@@ -114,8 +114,18 @@ impl Collection {
         leitong_store::validate_id(&id)?;
         let signals = self.signals(text.as_deref(), fingerprint.as_ref(), scratch)?;
         let (kept, text) = if self.settings().keep_texts { (text, None) } else { (None, text) };
-        let record =
-            Record { id, signals, title, source, published, expires, cluster: None, origin: None, metadata, text: kept };
+        let record = Record {
+            id,
+            signals,
+            title,
+            source,
+            published,
+            expires,
+            cluster: None,
+            origin: None,
+            metadata,
+            text: kept,
+        };
         record.validate()?;
         Ok(Ready { record, text })
     }

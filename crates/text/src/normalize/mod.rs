@@ -36,7 +36,7 @@ pub use punctuation::Punctuation;
 pub use space::Whitespace;
 
 use crate::span::OffsetMap;
-use table::Table;
+use table::{Entry, Table};
 
 pub(crate) use punctuation::is_punctuation;
 pub(crate) use space::is_line_break;
@@ -87,6 +87,16 @@ impl Options {
     }
 }
 
+/// What becomes of a character whatever its neighbours are.
+pub(crate) enum Plain<'t> {
+    /// One character; white space stands for white space of any length.
+    One(char),
+    /// None, or several.
+    Several(&'t str),
+    /// Not known alone: it may join the character before it.
+    JoinsPrevious,
+}
+
 /// A normalised text and the way back into its source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Normalized {
@@ -130,6 +140,18 @@ impl Normalizer {
     #[must_use]
     pub fn options(&self) -> Options {
         self.options
+    }
+
+    /// What becomes of a character that nothing joins.
+    pub(crate) fn plain(&self, c: char) -> Plain<'_> {
+        match self.table.entry(c) {
+            Entry::Unchanged => Plain::One(c),
+            Entry::Other(other) => Plain::One(other),
+            Entry::Several => Plain::Several(self.table.several(c)),
+            Entry::Dropped => Plain::Several(""),
+            Entry::Space | Entry::Line => Plain::One(' '),
+            Entry::JoinsPrevious => Plain::JoinsPrevious,
+        }
     }
 
     /// Normalises `text`, which is shorter than 4 GiB.

@@ -1,0 +1,52 @@
+//! Equal texts: one stands for all.
+
+use super::spool::Documents;
+
+/// Classes of documents with the same units in the same order.
+pub(super) struct Classes {
+    /// The first of each document's class.
+    pub(super) first: Vec<u32>,
+    /// How many documents each stands for; none if another stands for it.
+    pub(super) sizes: Vec<u32>,
+    /// The members of classes with more than one, class by class, ascending.
+    members: Vec<u32>,
+    /// Where a class of more than one begins in `members`, by its first, ascending.
+    starts: Vec<(u32, u32)>,
+}
+
+impl Classes {
+    pub(super) fn find(documents: &Documents) -> Self {
+        let count = documents.len();
+        let mut first: Vec<u32> = (0..count).collect();
+        let mut sizes = vec![1; count as usize];
+        let mut order: Vec<u32> = (0..count).filter(|&at| documents.entries[at as usize].units > 0).collect();
+        order.sort_unstable_by_key(|&at| (documents.entries[at as usize].digest, at));
+        let mut classes: Vec<&[u32]> = order
+            .chunk_by(|&a, &b| documents.entries[a as usize].digest == documents.entries[b as usize].digest)
+            .filter(|class| class.len() > 1)
+            .collect();
+        classes.sort_unstable_by_key(|class| class[0]);
+        let (mut members, mut starts) = (Vec::new(), Vec::with_capacity(classes.len()));
+        for class in classes {
+            starts.push((class[0], members.len() as u32));
+            members.extend_from_slice(class);
+            for &member in class {
+                first[member as usize] = class[0];
+                sizes[member as usize] = 0;
+            }
+            sizes[class[0] as usize] = class.len() as u32;
+        }
+        Self { first, sizes, members, starts }
+    }
+
+    /// The members of the class that a document is the first of.
+    pub(super) fn members<'c>(&'c self, first: &'c u32) -> &'c [u32] {
+        match self.starts.binary_search_by_key(first, |&(own, _)| own) {
+            Ok(at) => {
+                let end = self.starts.get(at + 1).map_or(self.members.len(), |&(_, start)| start as usize);
+                &self.members[self.starts[at].1 as usize..end]
+            }
+            Err(_) => std::slice::from_ref(first),
+        }
+    }
+}

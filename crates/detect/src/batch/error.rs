@@ -1,0 +1,45 @@
+//! What can go wrong in a run.
+
+use std::path::{Path, PathBuf};
+
+/// What can go wrong in a run over many documents.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// A file of the run cannot be read or written.
+    #[error("{path}: {source}; is there room on that disk? --work names another folder", path = path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file of the run is not as it was written.
+    #[error("{path} is damaged; remove it and start again", path = path.display())]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+    },
+    /// More documents than can be numbered.
+    #[error("more than {} documents in one run; split the input and use --against", u32::MAX)]
+    TooMany,
+    /// Whoever takes the results wants no more.
+    #[error(transparent)]
+    Output(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl BatchError {
+    pub(super) fn at(path: &Path) -> impl Fn(std::io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::File { path: path.clone(), source }
+    }
+
+    pub(super) fn damaged(path: &Path) -> Self {
+        Self::Damaged { path: path.to_owned() }
+    }
+
+    /// An error of whoever takes the results.
+    pub fn output(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Output(Box::new(error))
+    }
+}

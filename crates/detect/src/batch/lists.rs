@@ -1,0 +1,154 @@
+//! Which documents share which marks: marks that only one document has are let go, and that is most of them.
+
+use super::BatchError;
+use super::spill::Spill;
+use super::spool::Documents;
+use leitong_store::Scoring;
+use rayon::prelude::*;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Partitions of marks, by their first bits.
+const PARTITIONS: usize = 256;
+/// Documents of a range, by the first bits of their ordinals.
+pub(super) const RANGE: u32 = 1 << 16;
+
+/// Numbers before the documents of a list.
+const HEAD: usize = 3;
+
+/// A mark that several documents have.
+pub(super) struct List<'l> {
+    pub(super) mark: u32,
+    /// How many have it.
+    pub(super) documents: u32,
+    /// The first of them.
+    pub(super) first: &'l [u32],
+}
+
+/// Numbers in memory as long as they fit, and in a file beyond that.
+pub(super) struct Lists {
+    memory: Vec<u32>,
+    most: usize,
+    folder: PathBuf,
+    file: Option<File>,
+    length: u64,
+}
+
+impl Lists {
+    fn new(memory: u64, folder: &Path) -> Self {
+        let most = (memory / 4) as usize;
+        Self { memory: Vec::new(), most, folder: folder.to_owned(), file: None, length: 0 }
+    }
+
+    fn append(&mut self, numbers: &[u32]) -> Result<u64, BatchError> {
+        let at = self.length;
+        self.memory.extend_from_slice(numbers);
+        self.length += numbers.len() as u64;
+        if self.memory.len() > self.most || self.file.is_some() {
+            self.write().map_err(BatchError::at(&self.folder))?;
+        }
+        Ok(at)
+    }
+
+    fn write(&mut self) -> std::io::Result<()> {
+        let bytes: Vec<u8> = self.memory.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile_in(&self.folder)?),
+        };
+        file.write_all(&bytes)?;
+        self.memory = Vec::new();
+        Ok(())
+    }
+
+    /// The list at `at`.
+    pub(super) fn get<'l>(&'l self, at: u64, room: &'l mut Vec<u32>) -> Result<List<'l>, BatchError> {
+        let list = |head: &[u32], first: &'l [u32]| List { mark: head[0], documents: head[1], first };
+        let Some(file) = &self.file else {
+            let own = &self.memory[at as usize..];
+            return Ok(list(own, &own[HEAD..HEAD + own[2] as usize]));
+        };
+        let read = |from: u64, count: usize| {
+            let mut bytes = vec![0; 4 * count];
+            file.read_exact_at(&mut bytes, 4 * from).map_err(BatchError::at(&self.folder))?;
+            let numbers = bytes.chunks_exact(4).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
+            Ok::<Vec<u32>, BatchError>(numbers.collect())
+        };
+        let head = read(at, HEAD)?;
+        *room = read(at + HEAD as u64, head[2] as usize)?;
+        Ok(list(&head, room))
+    }
+}
+
+/// The lists of a run, and for every document where those of its marks are.
+pub(super) struct Shared {
+    pub(super) lists: Lists,
+    /// By range of documents: the document in the range (16 bits) and where a list is (48 bits).
+    pub(super) of_documents: Spill,
+}
+
+/// What one partition of marks gives.
+#[derive(Default)]
+struct Part {
+    lists: Vec<u32>,
+    /// A document and where its list is in `lists`.
+    entries: Vec<(u32, u32)>,
+}
+
+impl Shared {
+    /// Finds the marks that several documents have. `copies` tells how many documents an ordinal stands for; none: not one.
+    pub(super) fn find(
+        documents: &Documents,
+        copies: &[u32],
+        scoring: &Scoring,
+        memory: u64,
+    ) -> Result<Self, BatchError> {
+        let mut marks = Spill::new(PARTITIONS, memory / 2, &documents.folder);
+        documents.each_marks(|ordinal, mark| match copies[ordinal as usize] {
+            0 => Ok(()),
+            _ => marks.push((mark >> 24) as usize, u64::from(mark) << 32 | u64::from(ordinal)),
+        })?;
+        let ranges = documents.len().div_ceil(RANGE) as usize;
+        let mut shared = Self {
+            lists: Lists::new(memory / 8, &documents.folder),
+            of_documents: Spill::new(ranges, memory / 4, &documents.folder),
+        };
+        let threads = rayon::current_num_threads();
+        for first in (0..PARTITIONS).step_by(threads) {
+            let together: Vec<Vec<u64>> = (first..PARTITIONS.min(first + threads))
+                .map(|at| marks.take(at))
+                .collect::<Result<_, _>>()?;
+            let parts: Vec<Part> =
+                together.into_par_iter().map(|numbers| part(numbers, copies, scoring)).collect();
+            parts.into_iter().try_for_each(|part| shared.take(&part))?;
+        }
+        Ok(shared)
+    }
+
+    fn take(&mut self, part: &Part) -> Result<(), BatchError> {
+        let base = self.lists.append(&part.lists)?;
+        part.entries.iter().try_for_each(|&(ordinal, at)| {
+            let number = u64::from(ordinal % RANGE) << 48 | (base + u64::from(at));
+            self.of_documents.push((ordinal / RANGE) as usize, number)
+        })
+    }
+}
+
+fn part(mut numbers: Vec<u64>, copies: &[u32], scoring: &Scoring) -> Part {
+    numbers.sort_unstable();
+    let mut part = Part::default();
+    for list in numbers.chunk_by(|a, b| a >> 32 == b >> 32) {
+        let documents: usize = list.iter().map(|&number| copies[number as u32 as usize] as usize).sum();
+        if list.len() < 2 {
+            continue;
+        }
+        let at = part.lists.len() as u32;
+        let first = &list[..list.len().min(scoring.used)];
+        part.lists.extend([(list[0] >> 32) as u32, documents.min(scoring.long) as u32, first.len() as u32]);
+        part.lists.extend(first.iter().map(|&number| number as u32));
+        part.entries.extend(list.iter().map(|&number| (number as u32, at)));
+    }
+    part
+}

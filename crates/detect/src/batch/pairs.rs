@@ -1,0 +1,76 @@
+//! Every pair of a run that is not different, judged.
+
+use super::run::{Bench, Run};
+use super::{BatchError, Progress, Stage};
+use crate::verdict::Verdict;
+use crate::verify::{Evidence, Ruling, rule};
+use rayon::prelude::*;
+
+/// Documents whose candidates are judged together.
+const TOGETHER: usize = 1024;
+
+/// Two documents and what one is to the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// The later document.
+    pub a: u32,
+    /// The earlier one.
+    pub b: u32,
+    /// What `a` is to `b`.
+    pub ruling: Ruling,
+    /// Why.
+    pub evidence: Evidence,
+}
+
+impl Run {
+    /// Calls `each` with every pair of different texts that is not different, each once: by the later document, then by how
+    /// much is shared. Equal texts are one here: [`Run::equals`] has the others.
+    pub fn pairs(
+        &self,
+        progress: Progress<'_>,
+        each: &mut dyn FnMut(Pair) -> Result<(), BatchError>,
+    ) -> Result<(), BatchError> {
+        let total = self.candidates.len() as u64;
+        for (done, part) in self.candidates.chunks(TOGETHER).enumerate() {
+            progress(Stage::Judging, (done * TOGETHER) as u64, total);
+            let judged: Vec<Vec<Pair>> = part
+                .par_iter()
+                .map_init(Bench::default, |bench, (ordinal, others)| self.judge_all(bench, *ordinal, others))
+                .collect::<Result<_, _>>()?;
+            judged.into_iter().flatten().try_for_each(&mut *each)?;
+        }
+        progress(Stage::Judging, total, total);
+        Ok(())
+    }
+
+    fn judge_all(&self, bench: &mut Bench, a: u32, others: &[u32]) -> Result<Vec<Pair>, BatchError> {
+        self.read_weighed(bench, a)?;
+        let judge = |&b: &u32| {
+            let evidence = bench.compare(self, b)?;
+            Ok(Pair { a, b, ruling: rule(&evidence), evidence })
+        };
+        let mut pairs: Vec<Pair> = others.iter().map(judge).collect::<Result<_, BatchError>>()?;
+        pairs.retain(|pair| pair.ruling.verdict != Verdict::Different);
+        Ok(pairs)
+    }
+
+    /// Judges two documents, whether they are candidates or not.
+    pub fn judge(&self, a: u32, b: u32) -> Result<Pair, BatchError> {
+        let mut bench = Bench::default();
+        self.read_weighed(&mut bench, a)?;
+        let evidence = bench.compare(self, b)?;
+        Ok(Pair { a, b, ruling: rule(&evidence), evidence })
+    }
+
+    /// The documents with the same text as one, itself included; only the first of them is in [`Run::pairs`].
+    #[must_use]
+    pub fn equals<'r>(&'r self, first: &'r u32) -> &'r [u32] {
+        self.classes.members(first)
+    }
+
+    /// The first document with the same text.
+    #[must_use]
+    pub fn first(&self, ordinal: u32) -> u32 {
+        self.classes.first[ordinal as usize]
+    }
+}

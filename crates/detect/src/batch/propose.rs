@@ -1,0 +1,89 @@
+//! Which earlier documents a document may be a copy of: the same arithmetic as a store's, on lists.
+
+use super::BatchError;
+use super::lists::Lists;
+use super::spool::Entry;
+use leitong_store::Scoring;
+use std::cmp::Reverse;
+
+/// Sums by document, in a table that grows with what is found and not with the corpus.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Document plus one, weight, count; document 0 where a slot is free.
+    slots: Vec<(u32, u32, u32)>,
+    used: Vec<u32>,
+    room: Vec<u32>,
+}
+
+impl Tally {
+    fn slot(&self, document: u32) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = (document.wrapping_mul(0x9e37_79b1) >> 7) as usize & mask;
+        while self.slots[at].0 != 0 && self.slots[at].0 != document + 1 {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    fn add(&mut self, document: u32, weight: u32) {
+        if self.used.len() * 2 >= self.slots.len() {
+            self.grow();
+        }
+        let at = self.slot(document);
+        if self.slots[at].0 == 0 {
+            self.slots[at].0 = document + 1;
+            self.used.push(at as u32);
+        }
+        self.slots[at].1 += weight;
+        self.slots[at].2 += 1;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let held: Vec<(u32, u32, u32)> = self.used.drain(..).map(|at| self.slots[at as usize]).collect();
+        let size = (self.slots.len() * 2).max(256);
+        self.slots.clear();
+        self.slots.resize(size, (0, 0, 0));
+        for entry in held {
+            let at = self.slot(entry.0 - 1);
+            self.slots[at] = entry;
+            self.used.push(at as u32);
+        }
+    }
+
+    /// The earlier documents proposed for one, those with the most marks in common first.
+    pub(super) fn propose(
+        &mut self,
+        ordinal: u32,
+        own: &[u64],
+        lists: &Lists,
+        entries: &[Entry],
+        scoring: &Scoring,
+    ) -> Result<Vec<u32>, BatchError> {
+        let mut room = std::mem::take(&mut self.room);
+        for &at in own {
+            let list = lists.get(at, &mut room)?;
+            let weight = scoring.weight(list.documents as usize - 1);
+            for &document in list.first.iter().take_while(|&&document| document < ordinal) {
+                self.add(document, weight);
+            }
+        }
+        self.room = room;
+        let marks = entries[ordinal as usize].marks;
+        let (mut proposed, mut spare) = (Vec::new(), Vec::new());
+        for at in self.used.drain(..) {
+            let (document, weight, count) = std::mem::take(&mut self.slots[at as usize]);
+            let document = document - 1;
+            let fewer = marks.min(entries[document as usize].marks);
+            if weight >= scoring.need(fewer) {
+                proposed.push((Reverse(count), document));
+            } else if scoring.may_be_spared(count, fewer) {
+                spare.push((Reverse(count), document));
+            }
+        }
+        spare.sort_unstable();
+        proposed.extend(spare.into_iter().take(scoring.spare));
+        proposed.sort_unstable();
+        Ok(proposed.into_iter().map(|(_, document)| document).collect())
+    }
+}

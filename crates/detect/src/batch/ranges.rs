@@ -1,0 +1,63 @@
+//! The lists of single documents, looked up by range.
+
+use super::BatchError;
+use super::lists::{RANGE, Shared};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Ranges kept ready where not all fit into memory.
+const FEW: usize = 4;
+
+/// The lists of the documents of a range.
+pub(super) struct Range {
+    /// Where those of each document begin, and one more.
+    starts: Vec<u32>,
+    lists: Vec<u64>,
+}
+
+impl Range {
+    fn new(mut numbers: Vec<u64>) -> Self {
+        numbers.sort_unstable();
+        let mut starts = vec![0_u32; RANGE as usize + 1];
+        for number in &numbers {
+            starts[(number >> 48) as usize + 1] += 1;
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        numbers.iter_mut().for_each(|number| *number &= (1 << 48) - 1);
+        Self { starts, lists: numbers }
+    }
+
+    /// Where the lists of a document are.
+    pub(super) fn of(&self, ordinal: u32) -> &[u64] {
+        let at = (ordinal % RANGE) as usize;
+        &self.lists[self.starts[at] as usize..self.starts[at + 1] as usize]
+    }
+}
+
+/// Ranges that were asked for lately.
+#[derive(Default)]
+pub(super) struct Ranges {
+    ready: Mutex<Vec<(u32, Arc<Range>)>>,
+}
+
+impl Ranges {
+    /// The range of a document.
+    pub(super) fn of(&self, shared: &Shared, ordinal: u32) -> Result<Arc<Range>, BatchError> {
+        let number = ordinal / RANGE;
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = ready.iter().position(|(own, _)| *own == number) {
+            let found = ready.remove(at);
+            ready.push(found.clone());
+            return Ok(found.1);
+        }
+        let made = Arc::new(Range::new(shared.of_documents.read(number as usize)?));
+        if ready.len() >= FEW && shared.of_documents.is_on_disk() {
+            ready.remove(0);
+        }
+        ready.push((number, Arc::clone(&made)));
+        Ok(made)
+    }
+}

@@ -1,0 +1,167 @@
+//! A run: documents, what they share, and which are copies of one another.
+
+use super::copies::Classes;
+use super::lists::Shared;
+use super::propose::Tally;
+use super::ranges::Ranges;
+use super::spool::Documents;
+use super::{BatchError, Progress, Stage};
+use crate::verify::{Evidence, FULL, Reader, Reading, Scratch, evidence, is_copy, weight};
+use leitong_store::Scoring;
+use rayon::prelude::*;
+
+/// Documents that are worked on together.
+pub(super) const TOGETHER: u32 = 4096;
+/// A copy as good as this is not worth looking for a better one.
+const CERTAIN: f64 = 1.9;
+
+/// Documents with everything known that judging them needs.
+pub struct Run {
+    pub(super) documents: Documents,
+    pub(super) classes: Classes,
+    pub(super) shared: Shared,
+    pub(super) ranges: Ranges,
+    /// The first document of the group of copies that each belongs to.
+    pub(super) origins: Vec<u32>,
+    /// Earlier documents that each may be a copy of; most have none.
+    pub(super) candidates: Vec<(u32, Box<[u32]>)>,
+}
+
+/// What a thread needs to compare documents.
+#[derive(Default)]
+pub(super) struct Bench {
+    reader: Reader,
+    pub(super) own: Reading,
+    pub(super) other: Reading,
+    pub(super) scratch: Scratch,
+    pub(super) weights: Vec<u32>,
+    tally: Tally,
+    room: Vec<u32>,
+    origins: Vec<u32>,
+}
+
+impl Bench {
+    pub(super) fn read_own(&mut self, run: &Run, ordinal: u32) -> Result<(), BatchError> {
+        self.reader.read(&run.documents.get(ordinal)?.1, &mut self.own);
+        Ok(())
+    }
+
+    /// What the document read last and another have in common.
+    pub(super) fn compare(&mut self, run: &Run, other: u32) -> Result<Evidence, BatchError> {
+        self.reader.read(&run.documents.get(other)?.1, &mut self.other);
+        Ok(evidence(&self.own, &self.other, &self.weights, &mut self.scratch))
+    }
+}
+
+impl Run {
+    pub(super) fn new(documents: Documents, memory: u64, progress: Progress<'_>) -> Result<Self, BatchError> {
+        let total = u64::from(documents.len());
+        progress(Stage::Sharing, 0, total);
+        let classes = Classes::find(&documents);
+        let scoring = Scoring::DEFAULT;
+        let shared = Shared::find(&documents, &classes.sizes, &scoring, memory)?;
+        let origins = (0..documents.len()).collect();
+        let mut run =
+            Self { documents, classes, shared, ranges: Ranges::default(), origins, candidates: Vec::new() };
+        for from in (0..run.documents.len()).step_by(TOGETHER as usize) {
+            progress(Stage::Copies, u64::from(from), total);
+            let proposed: Vec<_> = run.each(from, |run, bench, ordinal| run.propose(bench, ordinal))?;
+            for (ordinal, candidates, copy) in proposed.into_iter().flatten() {
+                // In order, so that the origin of an earlier one is known.
+                if let Some(copy) = copy {
+                    run.origins[ordinal as usize] = run.origins[copy as usize];
+                }
+                run.candidates.push((ordinal, candidates));
+            }
+        }
+        for ordinal in 0..run.documents.len() {
+            let first = run.classes.first[ordinal as usize];
+            run.origins[ordinal as usize] = run.origins[first as usize];
+        }
+        progress(Stage::Copies, total, total);
+        Ok(run)
+    }
+
+    /// How many documents there are.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.documents.len()
+    }
+
+    /// The id of a document.
+    pub fn id(&self, ordinal: u32) -> Result<String, BatchError> {
+        self.documents.id(ordinal)
+    }
+
+    /// The text of a document.
+    pub fn text(&self, ordinal: u32) -> Result<String, BatchError> {
+        Ok(self.documents.get(ordinal)?.1)
+    }
+
+    /// Does something with every document of a stretch, on all cores; answers in order.
+    fn each<T: Send>(
+        &self,
+        from: u32,
+        work: impl Fn(&Self, &mut Bench, u32) -> Result<T, BatchError> + Sync,
+    ) -> Result<Vec<T>, BatchError> {
+        let stretch = from..self.documents.len().min(from + TOGETHER);
+        stretch
+            .into_par_iter()
+            .map_init(Bench::default, |bench, ordinal| work(self, bench, ordinal))
+            .collect()
+    }
+
+    /// The candidates of a document and the best copy among them, if there are any.
+    #[expect(clippy::type_complexity, reason = "used once, two lines above")]
+    fn propose(
+        &self,
+        bench: &mut Bench,
+        ordinal: u32,
+    ) -> Result<Option<(u32, Box<[u32]>, Option<u32>)>, BatchError> {
+        if self.classes.sizes[ordinal as usize] == 0 {
+            return Ok(None);
+        }
+        let range = self.ranges.of(&self.shared, ordinal)?;
+        let (lists, entries) = (&self.shared.lists, &self.documents.entries);
+        let proposed = bench.tally.propose(ordinal, range.of(ordinal), lists, entries, &Scoring::DEFAULT)?;
+        if proposed.is_empty() {
+            return Ok(None);
+        }
+        bench.read_own(self, ordinal)?;
+        bench.weights.clear();
+        let mut best: Option<(f64, u32)> = None;
+        for &other in &proposed {
+            let found = bench.compare(self, other)?;
+            if let Some(strength) = is_copy(&found).filter(|&new| best.is_none_or(|(old, _)| new > old)) {
+                best = Some((strength, other));
+            }
+            if best.is_some_and(|(strength, _)| strength >= CERTAIN) {
+                break;
+            }
+        }
+        Ok(Some((ordinal, proposed.into(), best.map(|(_, other)| other))))
+    }
+
+    /// Reads a document and what its marks weigh: shared ones by the sources that have them, the others fully.
+    pub(super) fn read_weighed(&self, bench: &mut Bench, ordinal: u32) -> Result<(), BatchError> {
+        bench.read_own(self, ordinal)?;
+        let range = self.ranges.of(&self.shared, self.classes.first[ordinal as usize])?;
+        let mut weighed: Vec<(u32, u32)> = Vec::new();
+        let own = self.origins[ordinal as usize];
+        for &at in range.of(self.classes.first[ordinal as usize]) {
+            let list = self.shared.lists.get(at, &mut bench.room)?;
+            bench.origins.clear();
+            bench.origins.extend(list.first.iter().map(|&document| self.origins[document as usize]));
+            bench.origins.push(own);
+            bench.origins.sort_unstable();
+            bench.origins.dedup();
+            weighed.push((list.mark, weight(bench.origins.len() as u32)));
+        }
+        weighed.sort_unstable();
+        bench.weights.clear();
+        bench.weights.extend(bench.own.marks.iter().map(|mark| {
+            weighed.binary_search_by_key(&mark.hash, |&(hash, _)| hash).map_or(FULL, |at| weighed[at].1)
+        }));
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! The documents of a run, as they were read: three files that only ever grow, so that a run that was killed goes on from
+//! the last checkpoint.
+//!
+//! ```text
+//! texts      id · text, one document after the other
+//! marks      the distinct marks of each document, ascending, 4 bytes each
+//! documents  an entry of 40 bytes each: where its text begins, lengths, number of marks and units, digest of its units
+//! state      how much of each file counts (JSON, replaced as a whole)
+//! ```
+
+use super::BatchError;
+use crate::verify::{Reader, Reading};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Bytes of an entry.
+const ENTRY: usize = 40;
+/// Documents a thread reads at a time.
+const AT_A_TIME: usize = 32;
+
+/// What is known of a document without its text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) at: u64,
+    pub(super) id: u32,
+    pub(super) text: u32,
+    pub(super) marks: u32,
+    pub(super) units: u32,
+    /// Equal for texts with the same units in the same order.
+    pub(super) digest: u128,
+}
+
+impl Entry {
+    fn bytes(&self) -> [u8; ENTRY] {
+        let mut bytes = [0; ENTRY];
+        bytes[..8].copy_from_slice(&self.at.to_le_bytes());
+        for (place, number) in [self.id, self.text, self.marks, self.units].into_iter().enumerate() {
+            bytes[8 + 4 * place..12 + 4 * place].copy_from_slice(&number.to_le_bytes());
+        }
+        bytes[24..].copy_from_slice(&self.digest.to_le_bytes());
+        bytes
+    }
+
+    fn parse(bytes: &[u8; ENTRY]) -> Self {
+        let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let wide = |at: usize| u64::from(number(at)) | u64::from(number(at + 4)) << 32;
+        let digest = u128::from(wide(24)) | u128::from(wide(32)) << 64;
+        Self { at: wide(0), id: number(8), text: number(12), marks: number(16), units: number(20), digest }
+    }
+}
+
+/// How much of the files counts, and what the reader of the input wants to remember.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct State {
+    pub(super) documents: u64,
+    pub(super) texts: u64,
+    pub(super) marks: u64,
+    pub(super) complete: bool,
+    pub(super) note: String,
+}
+
+/// Takes documents in.
+pub(super) struct Spool {
+    folder: PathBuf,
+    texts: BufWriter<File>,
+    marks: BufWriter<File>,
+    documents: BufWriter<File>,
+    pub(super) state: State,
+}
+
+/// A document as it is taken in.
+struct Taken {
+    entry: Entry,
+    marks: Vec<u8>,
+}
+
+impl Spool {
+    /// Opens the files of a folder, made if need be, and goes on behind the last checkpoint.
+    pub(super) fn open(folder: &Path) -> Result<Self, BatchError> {
+        std::fs::create_dir_all(folder).map_err(BatchError::at(folder))?;
+        let path = folder.join("state");
+        let state: State = match std::fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
+            Err(_) => State::default(),
+        };
+        let open = |name: &str, length: u64| {
+            let path = folder.join(name);
+            let file = OpenOptions::new().create(true).append(true).open(&path);
+            let file =
+                file.and_then(|file| file.set_len(length).map(|()| file)).map_err(BatchError::at(&path))?;
+            Ok::<_, BatchError>(BufWriter::with_capacity(1 << 18, file))
+        };
+        Ok(Self {
+            texts: open("texts", state.texts)?,
+            marks: open("marks", state.marks)?,
+            documents: open("documents", state.documents * ENTRY as u64)?,
+            folder: folder.to_owned(),
+            state,
+        })
+    }
+
+    /// Takes documents in, in order. The work is done on all cores.
+    pub(super) fn push(&mut self, documents: &[(String, String)]) -> Result<(), BatchError> {
+        let take = |documents: &[(String, String)]| {
+            let (mut reader, mut reading) = (Reader::default(), Reading::default());
+            documents.iter().map(|(id, text)| take(id, text, &mut reader, &mut reading)).collect::<Vec<_>>()
+        };
+        let taken: Vec<Taken> = documents.par_chunks(AT_A_TIME).flat_map_iter(take).collect();
+        for ((id, text), mut taken) in documents.iter().zip(taken) {
+            taken.entry.at = self.state.texts;
+            self.write(id, text, &taken).map_err(BatchError::at(&self.folder))?;
+            self.state.texts += (id.len() + text.len()) as u64;
+            self.state.marks += taken.marks.len() as u64;
+            self.state.documents += 1;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, id: &str, text: &str, taken: &Taken) -> std::io::Result<()> {
+        self.texts.write_all(id.as_bytes())?;
+        self.texts.write_all(text.as_bytes())?;
+        self.marks.write_all(&taken.marks)?;
+        self.documents.write_all(&taken.entry.bytes())
+    }
+
+    /// Writes down how far it has come.
+    pub(super) fn checkpoint(&mut self, note: &str, complete: bool) -> Result<(), BatchError> {
+        self.state.note = note.to_owned();
+        self.state.complete = complete;
+        self.save().map_err(BatchError::at(&self.folder))
+    }
+
+    fn save(&mut self) -> std::io::Result<()> {
+        for file in [&mut self.texts, &mut self.marks, &mut self.documents] {
+            file.flush()?;
+        }
+        let bytes = serde_json::to_vec(&self.state).map_err(std::io::Error::other)?;
+        std::fs::write(self.folder.join("state.new"), bytes)?;
+        std::fs::rename(self.folder.join("state.new"), self.folder.join("state"))
+    }
+
+    /// What was taken in, to be read.
+    pub(super) fn finish(mut self) -> Result<Documents, BatchError> {
+        let note = std::mem::take(&mut self.state.note);
+        self.checkpoint(&note, true)?;
+        Documents::open(&self.folder, self.state.documents)
+    }
+}
+
+fn take(id: &str, text: &str, reader: &mut Reader, reading: &mut Reading) -> Taken {
+    reader.read(text, reading);
+    let units: Vec<u8> = reading.units.iter().flat_map(|unit| unit.value().to_le_bytes()).collect();
+    let marks: Vec<u8> = reading.hashes().flat_map(u32::to_le_bytes).collect();
+    let entry = Entry {
+        at: 0,
+        id: id.len() as u32,
+        text: text.len() as u32,
+        marks: (marks.len() / 4) as u32,
+        units: reading.units.len() as u32,
+        digest: xxh3_128(&units),
+    };
+    Taken { entry, marks }
+}
+
+/// The documents of a run.
+pub(super) struct Documents {
+    pub(super) folder: PathBuf,
+    texts: File,
+    pub(super) entries: Vec<Entry>,
+}
+
+impl Documents {
+    fn open(folder: &Path, count: u64) -> Result<Self, BatchError> {
+        let at = BatchError::at(folder);
+        let read = || {
+            let mut file = BufReader::new(File::open(folder.join("documents"))?);
+            let mut entries = Vec::with_capacity(count as usize);
+            let mut bytes = [0; ENTRY];
+            for _ in 0..count {
+                file.read_exact(&mut bytes)?;
+                entries.push(Entry::parse(&bytes));
+            }
+            Ok((File::open(folder.join("texts"))?, entries))
+        };
+        let (texts, entries) = read().map_err(at)?;
+        Ok(Self { folder: folder.to_owned(), texts, entries })
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    /// The id and the text of a document.
+    pub(super) fn get(&self, ordinal: u32) -> Result<(String, String), BatchError> {
+        let entry = &self.entries[ordinal as usize];
+        let mut id = self.bytes(entry.at, (entry.id + entry.text) as usize)?;
+        let text = id.split_off(entry.id as usize);
+        let utf8 = |bytes| String::from_utf8(bytes).map_err(|_| BatchError::damaged(&self.folder));
+        Ok((utf8(id)?, utf8(text)?))
+    }
+
+    /// The id of a document.
+    pub(super) fn id(&self, ordinal: u32) -> Result<String, BatchError> {
+        let entry = &self.entries[ordinal as usize];
+        let bytes = self.bytes(entry.at, entry.id as usize)?;
+        String::from_utf8(bytes).map_err(|_| BatchError::damaged(&self.folder))
+    }
+
+    fn bytes(&self, at: u64, length: usize) -> Result<Vec<u8>, BatchError> {
+        let mut bytes = vec![0; length];
+        self.texts.read_exact_at(&mut bytes, at).map_err(BatchError::at(&self.folder))?;
+        Ok(bytes)
+    }
+
+    /// Calls `each` with the marks of every document, in order.
+    pub(super) fn each_marks(
+        &self,
+        mut each: impl FnMut(u32, u32) -> Result<(), BatchError>,
+    ) -> Result<(), BatchError> {
+        let at = BatchError::at(&self.folder);
+        let mut file = BufReader::with_capacity(1 << 18, File::open(self.folder.join("marks")).map_err(&at)?);
+        let mut bytes = Vec::new();
+        for (ordinal, entry) in self.entries.iter().enumerate() {
+            bytes.resize(4 * entry.marks as usize, 0);
+            file.read_exact(&mut bytes).map_err(&at)?;
+            for mark in bytes.chunks_exact(4) {
+                each(ordinal as u32, u32::from_le_bytes([mark[0], mark[1], mark[2], mark[3]]))?;
+            }
+        }
+        Ok(())
+    }
+}

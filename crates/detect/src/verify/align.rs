@@ -1,0 +1,201 @@
+//! Which passages two texts share, with edits inside them.
+//!
+//! Shared marks are seeds. A seed grows both ways over equal units and jumps over differences of up to [`GAP`] units a side
+//! where [`AGREE`] units agree again behind them. One to one: no unit is in two passages.
+
+use leitong_fingerprint::marks::Mark;
+use leitong_text::units::Unit;
+
+/// Longest difference inside a passage, in units of either side.
+pub(super) const GAP: usize = 8;
+/// Units that have to agree behind a difference.
+const AGREE: usize = 3;
+/// A mark that repeats in both texts seeds all its combinations up to this many, and beyond that the n-th with the n-th.
+const COMBINATIONS: usize = 9;
+/// No partner.
+pub(super) const FREE: u32 = u32::MAX;
+
+/// A passage that both texts have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Passage {
+    /// Its units in the first text, from and to.
+    pub a: (u32, u32),
+    /// Its units in the second.
+    pub b: (u32, u32),
+    /// Units that are equal.
+    pub matched: u32,
+    /// Units that differ, the longer side of each difference.
+    pub differing: u32,
+    /// Differences.
+    pub gaps: u32,
+    /// The sum of the weights of the equal units.
+    pub rare: u64,
+}
+
+/// A shared mark: its places, and what it weighs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seed {
+    pub(super) a: u32,
+    pub(super) b: u32,
+    pub(super) weight: u32,
+}
+
+/// Working memory, and the alignment that was made last.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    pub(super) seeds: Vec<Seed>,
+    /// The partner of every unit of the first text.
+    pub(super) partner_a: Vec<u32>,
+    partner_b: Vec<u32>,
+    /// The passage of every unit of the first text.
+    pub(super) passage_of: Vec<u32>,
+    pub(super) weights: Vec<u32>,
+    pub(super) numbers: [Vec<super::numbers::Number>; 2],
+    /// The passages found, in the order of their seeds in the first text.
+    pub passages: Vec<Passage>,
+}
+
+impl Scratch {
+    /// The unit of the second text that a unit of the first is aligned with.
+    #[must_use]
+    pub fn partner(&self, unit: usize) -> Option<usize> {
+        self.partner_a.get(unit).filter(|&&partner| partner != FREE).map(|&partner| partner as usize)
+    }
+
+    /// Aligns two texts. `weight` tells what a mark weighs by its place in the marks of the first and of the second.
+    pub(super) fn align(
+        &mut self,
+        (a, b): (&[Unit], &[Unit]),
+        (marks_a, marks_b): (&[Mark], &[Mark]),
+        weight: impl Fn(usize, usize) -> u32,
+    ) {
+        self.passages.clear();
+        self.seeds.clear();
+        shared(marks_a, marks_b, |i, j| {
+            self.seeds.push(Seed { a: marks_a[i].at, b: marks_b[j].at, weight: weight(i, j) });
+        });
+        for (list, length) in [(&mut self.partner_a, a.len()), (&mut self.partner_b, b.len())] {
+            list.clear();
+            list.resize(length, FREE);
+        }
+        self.passage_of.clear();
+        self.passage_of.resize(a.len(), FREE);
+        self.seeds.sort_unstable_by_key(|seed| (seed.a, seed.b));
+        for at in 0..self.seeds.len() {
+            let Seed { a: i, b: j, .. } = self.seeds[at];
+            let (i, j) = (i as usize, j as usize);
+            // Equal hashes of different runs are rare, but happen.
+            if self.partner_a[i] == FREE && self.partner_b[j] == FREE && a[i] == b[j] {
+                self.grow(a, b, i, j);
+            }
+        }
+    }
+
+    fn grow(&mut self, a: &[Unit], b: &[Unit], i: usize, j: usize) {
+        let mut passage = Passage::default();
+        passage.a = (i as u32, i as u32);
+        passage.b = (j as u32, j as u32);
+        self.grow_right(a, b, (i, j), &mut passage);
+        self.grow_left(a, b, (i, j), &mut passage);
+        self.passages.push(passage);
+    }
+
+    fn free(&self, i: usize, j: usize) -> bool {
+        self.partner_a[i] == FREE && self.partner_b[j] == FREE
+    }
+
+    fn pair(&mut self, i: usize, j: usize, passage: &mut Passage) {
+        self.partner_a[i] = j as u32;
+        self.partner_b[j] = i as u32;
+        self.passage_of[i] = self.passages.len() as u32;
+        passage.matched += 1;
+    }
+
+    fn grow_right(&mut self, a: &[Unit], b: &[Unit], from: (usize, usize), passage: &mut Passage) {
+        let (mut i, mut j) = from;
+        loop {
+            while i < a.len() && j < b.len() && a[i] == b[j] && self.free(i, j) {
+                self.pair(i, j, passage);
+                (i, j) = (i + 1, j + 1);
+            }
+            (passage.a.1, passage.b.1) = (i as u32, j as u32);
+            if i >= a.len() || j >= b.len() || !self.free(i, j) {
+                return;
+            }
+            let (rest_a, rest_b) = (&a[i..], &b[j..]);
+            let equal = |x: usize, y: usize| rest_a[x] == rest_b[y];
+            let Some((x, y)) = jump(rest_a.len(), rest_b.len(), equal) else { return };
+            passage.bridge(x, y);
+            (i, j) = (i + x, j + y);
+        }
+    }
+
+    fn grow_left(&mut self, a: &[Unit], b: &[Unit], from: (usize, usize), passage: &mut Passage) {
+        let (mut i, mut j) = from;
+        loop {
+            while i > 0 && j > 0 && a[i - 1] == b[j - 1] && self.free(i - 1, j - 1) {
+                (i, j) = (i - 1, j - 1);
+                self.pair(i, j, passage);
+            }
+            (passage.a.0, passage.b.0) = (i as u32, j as u32);
+            if i == 0 || j == 0 || !self.free(i - 1, j - 1) {
+                return;
+            }
+            let equal = |x: usize, y: usize| a[i - 1 - x] == b[j - 1 - y];
+            let Some((x, y)) = jump(i, j, equal) else { return };
+            passage.bridge(x, y);
+            (i, j) = (i - x, j - y);
+        }
+    }
+}
+
+impl Passage {
+    fn bridge(&mut self, x: usize, y: usize) {
+        self.differing += x.max(y) as u32;
+        self.gaps += 1;
+    }
+}
+
+/// Calls `each` with the places of marks that both have.
+fn shared(a: &[Mark], b: &[Mark], mut each: impl FnMut(usize, usize)) {
+    let end = |marks: &[Mark], from: usize| {
+        from + marks[from..].iter().take_while(|mark| mark.hash == marks[from].hash).count()
+    };
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        match a[i].hash.cmp(&b[j].hash) {
+            std::cmp::Ordering::Less => i += 1,
+            std::cmp::Ordering::Greater => j += 1,
+            std::cmp::Ordering::Equal => {
+                let (end_i, end_j) = (end(a, i), end(b, j));
+                if (end_i - i) * (end_j - j) <= COMBINATIONS {
+                    (i..end_i).for_each(|i| (j..end_j).for_each(|j| each(i, j)));
+                } else {
+                    (i..end_i).zip(j..end_j).for_each(|(i, j)| each(i, j));
+                }
+                (i, j) = (end_i, end_j);
+            }
+        }
+    }
+}
+
+/// The smallest difference to jump over, balanced ones first: how many units to skip on either side.
+#[inline]
+fn jump(len_a: usize, len_b: usize, equal: impl Fn(usize, usize) -> bool) -> Option<(usize, usize)> {
+    for total in 1..=2 * GAP {
+        let (least, most) = (total.saturating_sub(GAP), total.min(GAP));
+        for step in 0..=total {
+            // From the middle outwards.
+            let half = step.div_ceil(2);
+            let x = if step % 2 == 0 { total / 2 + half } else { (total / 2).wrapping_sub(half) };
+            if x < least || x > most {
+                continue;
+            }
+            let y = total - x;
+            if x + AGREE <= len_a && y + AGREE <= len_b && (0..AGREE).all(|i| equal(x + i, y + i)) {
+                return Some((x, y));
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,111 @@
+//! What is known of a pair when it is judged.
+
+use super::align::{FREE, Scratch};
+use super::numbers::{self, Numbers};
+use super::reading::Reading;
+use super::{FULL, Passage};
+
+/// What two texts share and what differs. `a` is the shorter one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// Whether the first of the two that were given is `b`.
+    pub swapped: bool,
+    /// Whether all units are the same, in the same order.
+    pub equal: bool,
+    /// Units of the shorter text.
+    pub a: u32,
+    /// Units of the longer.
+    pub b: u32,
+    /// Units that are equal, one to one, in passages.
+    pub matched: u32,
+    /// The same, weighed by how rare they are.
+    pub rare: f64,
+    /// Runs of equal units.
+    pub runs: u32,
+    /// The best passage: what is rare of it less what differs in it.
+    pub best: f64,
+    /// All good passages together, counted the same way.
+    pub scattered: f64,
+    /// Numbers.
+    pub numbers: Numbers,
+}
+
+/// Order in which a pair is looked at, so that it does not matter who asks.
+fn is_before(x: &Reading, y: &Reading) -> bool {
+    (x.units.len(), &x.units) <= (y.units.len(), &y.units)
+}
+
+/// Aligns two readings. `weights` belongs to the marks of `x`, the one that asks.
+#[must_use]
+pub fn evidence(x: &Reading, y: &Reading, weights: &[u32], scratch: &mut Scratch) -> Evidence {
+    let swapped = !is_before(x, y);
+    let (a, b) = if swapped { (y, x) } else { (x, y) };
+    let (in_a, in_b) = (a.units.len() as u32, b.units.len() as u32);
+    let mut found = Evidence { swapped, a: in_a, b: in_b, ..Evidence::default() };
+    if a.units == b.units && !a.units.is_empty() {
+        found.equal = true;
+        (found.matched, found.rare, found.runs) = (in_a, f64::from(in_a), 1);
+        scratch.passages.clear();
+        return found;
+    }
+    let weight = |i: usize, j: usize| weights.get(if swapped { j } else { i }).copied().unwrap_or(FULL);
+    scratch.align((&a.units, &b.units), (&a.marks, &b.marks), weight);
+    weigh(scratch);
+    for passage in &scratch.passages {
+        found.matched += passage.matched;
+        found.runs += 1 + passage.gaps;
+        let rare = passage.rare as f64 / f64::from(FULL);
+        found.rare += rare;
+        let score = score(passage);
+        found.best = found.best.max(score);
+        if score >= SCATTERED {
+            found.scattered += score;
+        }
+    }
+    if found.matched > 0 {
+        let [numbers_a, numbers_b] = &mut scratch.numbers;
+        numbers::find(&a.units, numbers_a);
+        numbers::find(&b.units, numbers_b);
+        found.numbers = numbers::compare(
+            (&a.units, &b.units),
+            (numbers_a, numbers_b),
+            &scratch.partner_a,
+            &scratch.passage_of,
+        );
+    }
+    found
+}
+
+/// The least score of a passage that is worth adding to others.
+const SCATTERED: f64 = 12.0;
+
+fn score(passage: &Passage) -> f64 {
+    passage.rare as f64 / f64::from(FULL) - f64::from(passage.differing)
+}
+
+/// A matched unit weighs what the last shared mark before it in its passage weighs, or else the first.
+fn weigh(scratch: &mut Scratch) {
+    let Scratch { seeds, partner_a, passage_of, weights, passages, .. } = scratch;
+    const NONE: u32 = u32::MAX;
+    weights.clear();
+    weights.resize(passages.len(), NONE);
+    for seed in &*seeds {
+        let passage = passage_of[seed.a as usize];
+        if passage != FREE && weights[passage as usize] == NONE {
+            weights[passage as usize] = seed.weight;
+        }
+    }
+    let mut next = seeds.iter().peekable();
+    for (at, &passage) in passage_of.iter().enumerate() {
+        while let Some(seed) = next.next_if(|seed| seed.a as usize <= at) {
+            let own = passage_of[seed.a as usize];
+            if own != FREE && partner_a[seed.a as usize] == seed.b {
+                weights[own as usize] = seed.weight;
+            }
+        }
+        if passage != FREE {
+            let weight = weights[passage as usize];
+            passages[passage as usize].rare += u64::from(if weight == NONE { 0 } else { weight });
+        }
+    }
+}

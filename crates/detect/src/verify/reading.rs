@@ -1,0 +1,45 @@
+//! A text as the verifier sees it.
+
+use leitong_fingerprint::marks::{self, Mark};
+use leitong_text::units::{Unit, UnitReader};
+
+/// The units of a text and its marks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// The units, in reading order.
+    pub units: Vec<Unit>,
+    /// The marks, by hash and then by place.
+    pub marks: Vec<Mark>,
+}
+
+/// Reads texts; keeps its working memory from one to the next.
+#[derive(Debug, Default)]
+pub struct Reader {
+    hashes: Vec<u32>,
+}
+
+impl Reader {
+    /// Reads a text into `reading`, whose memory is used again.
+    pub fn read(&mut self, text: &str, reading: &mut Reading) {
+        reading.units.clear();
+        UnitReader::shared().read(text, &mut reading.units);
+        marks::choose(reading.units.iter().map(|unit| unit.value()), &mut self.hashes, &mut reading.marks);
+        reading.marks.sort_unstable();
+    }
+}
+
+impl Reading {
+    /// Reads a text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let mut reading = Self::default();
+        Reader::default().read(text, &mut reading);
+        reading
+    }
+
+    /// The distinct hashes of its marks, ascending.
+    pub fn hashes(&self) -> impl Iterator<Item = u32> + '_ {
+        let mut last = None;
+        self.marks.iter().map(|mark| mark.hash).filter(move |&hash| last.replace(hash) != Some(hash))
+    }
+}

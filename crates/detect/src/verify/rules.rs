@@ -1,0 +1,119 @@
+//! The rules, in the order in which they are tried. docs/verdicts.md says the same in words.
+
+use super::evidence::Evidence;
+use crate::verdict::Verdict;
+
+/// The rule that decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// All letters and digits are the same.
+    Equal,
+    /// Numbers agree and enough runs of five units are shared, however common the text is.
+    Shared,
+    /// Enough of the shorter text, weighed by how rare it is, is in the longer one.
+    Covered,
+    /// One long and rare passage.
+    Passage,
+    /// Several passages.
+    Passages,
+    /// None of them.
+    None,
+}
+
+/// What a rule says, with the figures it went by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ruling {
+    /// As seen from the first of the two texts that were given.
+    pub verdict: Verdict,
+    /// The rule.
+    pub rule: Rule,
+}
+
+/// The share of all five-unit runs that makes two texts near.
+const SHARED: f64 = 0.45;
+/// The part of a text that has to be covered: of a long one, and what is added for a short one and for numbers that differ.
+const COVERED: f64 = 0.55;
+const COVERED_SHORT: f64 = 0.25;
+const SHORT: f64 = 300.0;
+const COVERED_NUMBERS: f64 = 0.5;
+/// A quoted passage: its score, as a share of a short text but at least so much.
+const QUOTE: f64 = 80.0;
+const QUOTE_SHARE: f64 = 0.3;
+const QUOTE_LEAST: f64 = 24.0;
+/// What a number that differs inside passages takes off a quote.
+const QUOTE_CONFLICT: f64 = 20.0;
+/// Several passages together.
+const SCATTERED: f64 = 60.0;
+
+impl Evidence {
+    /// The share of all runs of five units that both have, as far as passages tell.
+    #[must_use]
+    pub fn jaccard(&self) -> f64 {
+        let shared = (f64::from(self.matched) - 4.0 * f64::from(self.runs)).max(0.0);
+        shared / (f64::from(self.a) + f64::from(self.b) - 8.0 - shared).max(1.0)
+    }
+
+    /// The shares of the shorter and of the longer text that are covered, weighed by how rare that is.
+    #[must_use]
+    pub fn covered(&self) -> (f64, f64) {
+        let of = |units: u32| self.rare / (f64::from(units - self.matched) + self.rare).max(1.0);
+        (of(self.a), of(self.b))
+    }
+}
+
+/// Judges a pair.
+#[must_use]
+pub fn rule(found: &Evidence) -> Ruling {
+    let say = |verdict, rule| Ruling { verdict, rule };
+    if found.equal {
+        return say(Verdict::Exact, Rule::Equal);
+    }
+    if found.matched == 0 {
+        return say(Verdict::Different, Rule::None);
+    }
+    if !found.numbers.disagree() && found.jaccard() >= SHARED {
+        return say(Verdict::Near, Rule::Shared);
+    }
+    let length = f64::from(found.a);
+    let (covered, covered_longer) = found.covered();
+    let bar =
+        COVERED + COVERED_SHORT * (SHORT / length).min(1.0) + COVERED_NUMBERS * found.numbers.different();
+    if covered >= bar {
+        let verdict = match (covered_longer >= 0.5, found.swapped) {
+            (true, _) => Verdict::Near,
+            (false, false) => Verdict::Contained,
+            (false, true) => Verdict::Contains,
+        };
+        return say(verdict, Rule::Covered);
+    }
+    let needed = (QUOTE_SHARE * length).min(QUOTE).max(QUOTE_LEAST);
+    let conflicts = QUOTE_CONFLICT * f64::from(found.numbers.conflicts);
+    if found.best - conflicts >= needed {
+        return say(Verdict::Quotes, Rule::Passage);
+    }
+    if found.scattered - conflicts >= SCATTERED.max(needed) {
+        return say(Verdict::Quotes, Rule::Passages);
+    }
+    say(Verdict::Different, Rule::None)
+}
+
+/// How surely two texts are copies of one another, so that they are one source; nothing if they are not. It does not ask
+/// how rare anything is: that is counted afterwards.
+#[must_use]
+pub fn is_copy(found: &Evidence) -> Option<f64> {
+    if found.equal {
+        return Some(2.0);
+    }
+    if found.matched == 0 || found.numbers.disagree() {
+        return None;
+    }
+    let jaccard = found.jaccard();
+    let inside = f64::from(found.matched) / f64::from(found.a);
+    if jaccard >= SHARED {
+        Some(1.0 + jaccard)
+    } else if inside >= 0.9 && found.a >= 24 {
+        Some(inside)
+    } else {
+        None
+    }
+}

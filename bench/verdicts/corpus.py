@@ -26,7 +26,11 @@ RATES = ("0", "0.01", "0.02", "0.03", "0.05", "0.07", "0.10")
 WORDS = {"zh": re.compile(r"[A-Za-z0-9]+|\s+|.", re.DOTALL), "en": re.compile(r"\S+\s*")}
 RUN = {"zh": 4.0, "en": 2.5}
 LONGEST_RUN = 64
+RARE = 20
 SOURCE_CHARACTERS = {"zh": 12_000_000, "en": 24_000_000}
+PROSE = re.compile(r"[\s>*-]*[^\W_]")
+LINK = re.compile(r"\]\([^)]*\)")
+LONG_WORD = re.compile(r"[!-~]{40}")
 BYTES_A_CHARACTER = {"zh": 2.85, "en": 1.0}
 
 Slot = namedtuple("Slot", "language original rate")  # rate: None where it is no copy
@@ -66,7 +70,7 @@ class Source:
             size += len(piece)
             follow = after[text[starts[end - 1] : starts[end]]]
             at = follow[int(draw() * len(follow))]
-            if at >= last:
+            if at >= last or len(follow) < RARE:  # after a rare word the text would go on as it did there, every time
                 at = int(draw() * last)
         return "".join(pieces).strip()
 
@@ -213,17 +217,28 @@ def load_sources(languages):
 
 
 def real_texts(language):
-    """News and translated articles; pages of documentation. Only the last of several versions."""
+    """News and translated articles; pages of documentation. Only one of several versions, only prose, and no line twice: code, licences
+    and tables would make different documents look alike."""
     if language == "zh":
         files = [("edits_background.jsonl", ""), ("lctt_revisions_docs.jsonl", "published_first")]
     else:
         files = [("mdn_revisions_en_docs.jsonl", "-new")]
-    left = SOURCE_CHARACTERS[language]
+    left, seen = SOURCE_CHARACTERS[language], set()
     for file, ending in files:
         for document in sets.documents(sets.DATA / file):
-            if document["id"].endswith(ending) and left > 0:
-                left -= len(document["text"])
-                yield document["text"]
+            if not document["id"].endswith(ending):
+                continue
+            fenced = False
+            for part in document["text"].splitlines():
+                part = LINK.sub("]", part)
+                fenced ^= part.lstrip().startswith("```")
+                if fenced or not PROSE.match(part) or LONG_WORD.search(part) or part in seen:
+                    continue
+                seen.add(part)
+                left -= len(part)
+                if left < 0:
+                    return
+                yield part
 
 
 def parse(corpus):

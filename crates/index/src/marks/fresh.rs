@@ -8,6 +8,8 @@ use crate::machine;
 
 /// Top bits of a mark that tell its shard.
 const SHARD_BITS: u32 = 8;
+/// Marks of a document announced at once.
+const GROUP: usize = 32;
 /// Marks in ascending order, one shard after the other.
 pub(super) const SHARDS: usize = 1 << SHARD_BITS;
 
@@ -66,8 +68,9 @@ impl Fresh {
         let row = self.documents.len() as u32;
         self.documents.push(Posting { ordinal, origin, marks: marks.len() as u32 });
         self.postings += marks.len() as u64;
-        for &mark in marks {
-            self.shards[shard_of(mark)].insert(mark, row);
+        for group in marks.chunks(GROUP) {
+            group.iter().for_each(|&mark| self.announce(mark));
+            group.iter().for_each(|&mark| self.shards[shard_of(mark)].insert(mark, row));
         }
     }
 

@@ -2,5 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+mod crash;
+mod damage;
+mod format;
+mod speed;
 mod steps;
+mod threads;
 mod twin;

@@ -2,6 +2,7 @@
 
 use leitong_index::marks::{MarkIndex, Posting};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// What an index should hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,4 +61,19 @@ pub(crate) fn look_up(index: &MarkIndex, marks: &[u32], most: usize) -> Vec<(usi
     let mut found = Vec::new();
     index.look_up(marks, most, &mut |place, posting| found.push((place, posting))).unwrap();
     found
+}
+
+/// The names of an index's files, but for the lock.
+pub(crate) fn files(folder: &Path) -> Vec<String> {
+    let names =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name != "lock").collect();
+    names.sort();
+    names
+}
+
+/// Makes a folder the copy of another.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    files(to).iter().for_each(|name| std::fs::remove_file(to.join(name)).unwrap());
+    files(from).iter().for_each(|name| _ = std::fs::copy(from.join(name), to.join(name)).unwrap());
 }

@@ -300,7 +300,7 @@ mod tests {
         ) {
             let scoring = Scoring { rare, used, percent, tenths, spare: 3, ..Scoring::DEFAULT };
             // A bit for each mark; the first ones are set in most.
-            let has = |bits: u32, mark: u32| (bits | bits >> 7 << mark / 2) >> mark & 1 == 1;
+            let has = |bits: u32, mark: u32| (bits | bits >> 7 << (mark / 2)) >> mark & 1 == 1;
             let of_mark = |mark: u32| {
                 let documents = (0..).zip(&documents).filter(|(_, (bits, _))| has(*bits, mark));
                 documents.map(|(ordinal, (_, marks))| posting(ordinal, 0, *marks)).collect::<Vec<_>>()

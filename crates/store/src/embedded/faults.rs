@@ -3,7 +3,7 @@
 use super::layout::{self, Tree};
 use super::repair::{EXCHANGING, is_exchanging};
 use super::{Embedded, Options, repair};
-use crate::record::{Collection, Key, Record, Space, SpaceSettings};
+use crate::record::{Collection, Key, Mark, Record, Space, SpaceSettings};
 use crate::seam::{Added, Addition, Policy, Store, Want};
 use crate::{Clock, StoreError};
 use std::path::Path;
@@ -26,6 +26,8 @@ fn record(number: u64) -> Record {
         Record { id: format!("id {number}"), text: Some("text".repeat(50)), ..Record::default() };
     record.signals.near = vec![(Space::DOCUMENTS, number.wrapping_mul(0x9e37_79b9_7f4a_7c15).into())];
     record.signals.keys = vec![Key { kind: 1, value: number / 3 }];
+    record.signals.outline.marks =
+        (0..8).map(|at| Mark { hash: (number / (at + 1)) as u32, at: at as u32 }).collect();
     record
 }
 

@@ -13,6 +13,9 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
 
+/// Marks that are kept in memory before they become a file, at 25 bytes each. After a crash so many are read again.
+const IN_MEMORY: usize = 1_000_000;
+
 /// Where the mark index of a collection is.
 pub(super) fn folder(path: &Path, number: u32) -> PathBuf {
     path.join("index").join(format!("{number}-marks"))
@@ -20,15 +23,17 @@ pub(super) fn folder(path: &Path, number: u32) -> PathBuf {
 
 /// Opens a mark index, or makes one.
 pub(super) fn open_index(path: &Path, number: u32) -> Result<MarkIndex, StoreError> {
-    Ok(MarkIndex::open(&folder(path, number), &Options::default())?)
+    Ok(MarkIndex::open(&folder(path, number), &Options { fresh: IN_MEMORY, ..Options::default() })?)
 }
 
 /// What the index does not know yet of a collection: the marks that a group adds, and the versions it removes.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     documents: Vec<Posting>,
-    /// Places in `documents`, in order.
-    lists: HashMap<u32, Vec<u32>, BuildHasherDefault<AsItIs>>,
+    /// The first and the last entry of each mark. Entries are chained, for most marks have one only.
+    lists: HashMap<u32, (u32, u32), BuildHasherDefault<AsItIs>>,
+    /// A place in `documents`, and the next entry of the mark: behind this one, or 0.
+    entries: Vec<(u32, u32)>,
     pub(super) removed: Vec<u64>,
 }
 
@@ -36,13 +41,24 @@ impl Pending {
     pub(super) fn insert(&mut self, version: u64, origin: u64, marks: &[u32]) {
         let place = self.documents.len() as u32;
         self.documents.push(Posting { ordinal: version, origin, marks: marks.len() as u32 });
-        marks.iter().for_each(|mark| self.lists.entry(*mark).or_default().push(place));
+        for mark in marks {
+            let new = self.entries.len() as u32;
+            self.entries.push((place, 0));
+            let (_, last) = self.lists.entry(*mark).or_insert((new, new));
+            if *last != new {
+                self.entries[*last as usize].1 = new;
+                *last = new;
+            }
+        }
     }
 
     fn look_up(&self, marks: &[u32], each: &mut dyn FnMut(usize, Posting)) {
         for (at, mark) in marks.iter().enumerate().filter(|_| !self.documents.is_empty()) {
-            let places = self.lists.get(mark).into_iter().flatten();
-            places.for_each(|&place| each(at, self.documents[place as usize]));
+            let mut entry = self.lists.get(mark).map(|(first, _)| self.entries[*first as usize]);
+            while let Some((place, next)) = entry {
+                each(at, self.documents[place as usize]);
+                entry = (next > 0).then(|| self.entries[next as usize]);
+            }
         }
     }
 }

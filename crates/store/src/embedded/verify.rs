@@ -10,11 +10,15 @@ use super::postings::{self, Head};
 use crate::StoreError;
 use crate::near::Contents;
 use crate::record::Record;
+use leitong_index::marks::{MarkIndex, Snapshot};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Problems that are told one by one; the others are only counted.
 const TOLD: usize = 20;
+
+/// Documents of a mark that are looked at.
+const FOLLOWED: usize = 64;
 
 /// What a check has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,14 +59,21 @@ impl Embedded {
             for open in view.collections.values() {
                 let contents = open.spaces.iter().map(|(_, index)| index.contents());
                 let contents = contents.collect::<Result<Vec<_>, _>>()?;
-                checks.push((Arc::clone(open), contents, outlines(open)?));
+                checks.push((Arc::clone(open), contents, open.marks.get().map(MarkIndex::snapshot)));
             }
             view.moment.clone()
         };
         let mut findings = Findings::default();
-        for (open, contents, outlines) in &checks {
-            Check { open, contents, outlines: *outlines, moment: &moment, findings: &mut findings, progress }
-                .all()?;
+        for (open, contents, marks) in &checks {
+            Check {
+                open,
+                contents,
+                marks: marks.as_ref(),
+                moment: &moment,
+                findings: &mut findings,
+                progress,
+            }
+            .all()?;
         }
         Ok(findings)
     }
@@ -72,8 +83,7 @@ impl Embedded {
 struct Check<'c> {
     open: &'c Open,
     contents: &'c [Box<dyn Contents>],
-    /// What the mark index holds.
-    outlines: Sum,
+    marks: Option<&'c Snapshot>,
     moment: &'c Moment,
     findings: &'c mut Findings,
     progress: &'c mut dyn FnMut(u64),
@@ -106,15 +116,6 @@ impl Sum {
         self.count += 1;
         self.hashes = self.hashes.wrapping_add(xxh3_64(&bytes));
     }
-}
-
-/// What the mark index of a collection holds. Not the marks themselves: they are as they were written if the checksums fit.
-fn outlines(open: &Open) -> Result<Sum, StoreError> {
-    let mut sum = Sum::default();
-    if let Some(index) = open.marks.get() {
-        index.for_each(&mut |version, origin, marks| sum.add(version, &[origin, marks.into()]))?;
-    }
-    Ok(sum)
 }
 
 impl Check<'_> {
@@ -169,11 +170,26 @@ impl Check<'_> {
                 sum.add(version, fingerprint.words());
             }
         }
-        let marks = record.signals.outline.hashes().len() as u64;
-        if marks > 0 {
-            expected.outlines.add(version, &[record.origin.unwrap_or(version), marks]);
+        let marks = record.signals.outline.hashes();
+        if !marks.is_empty() {
+            expected.outlines.add(version, &[record.origin.unwrap_or(version), marks.len() as u64]);
+            let there = self.leads_to(version, &marks)?;
+            self.findings.expect(there, || format!("a mark of {} does not lead to it", at()));
         }
         Ok(())
+    }
+
+    /// Whether these marks lead to a version, those at least that not many have.
+    fn leads_to(&self, version: u64, marks: &[u32]) -> Result<bool, StoreError> {
+        let mut seen = vec![(0, false); marks.len()];
+        if let Some(snapshot) = self.marks {
+            snapshot.look_up(marks, FOLLOWED, &mut |mark, posting| {
+                let (count, there) = &mut seen[mark];
+                *count += 1;
+                *there |= posting.ordinal == version;
+            })?;
+        }
+        Ok(seen.iter().all(|&(count, there)| there || count == FOLLOWED))
     }
 
     /// The text of a record must be there, readable, and as long as the record says.
@@ -192,7 +208,7 @@ impl Check<'_> {
 
     /// Nothing may lead to what is not there: the numbers must be equal.
     fn counts(self, expected: &Expected) -> Result<(), StoreError> {
-        let Self { open, contents, outlines, moment, findings, .. } = self;
+        let Self { open, contents, marks, moment, findings, .. } = self;
         let name = &open.about.name;
         let mut texts = 0;
         let own = open.number.to_be_bytes();
@@ -229,6 +245,11 @@ impl Check<'_> {
         for (what, found, expected) in pairs {
             findings
                 .expect(found == expected, || format!("{name:?} has {found} {what}, its records {expected}"));
+        }
+        let mut outlines = Sum::default();
+        if let Some(snapshot) = marks {
+            snapshot
+                .for_each(&mut |version, origin, marks| outlines.add(version, &[origin, marks.into()]))?;
         }
         findings.expect(outlines == expected.outlines, || {
             let (count, expected) = (outlines.count, expected.outlines.count);

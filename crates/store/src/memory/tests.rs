@@ -1,6 +1,7 @@
 //! What cannot be seen through the seam: that what is gone is gone from everywhere.
 
 use super::*;
+use crate::record::Mark;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 fn collection() -> Collection {
@@ -16,7 +17,8 @@ fn collection() -> Collection {
 fn record(id: &str, print: u64, expires: Option<i64>) -> Record {
     let mut record = Record { id: id.into(), expires, text: Some(id.into()), ..Record::default() };
     record.signals.near = vec![(Space::DOCUMENTS, print.into()), (Space::CENTRES, (!print).into())];
-    // A key given twice is one.
+    // A mark or a key given twice is one.
+    record.signals.outline.marks = [7, 8, 7].map(|hash| Mark { hash, at: 0 }).into();
     record.signals.keys = [1, 2, 1].map(|value| Key { kind: 1, value }).into();
     record
 }
@@ -30,7 +32,8 @@ fn sizes(memory: &Memory) -> ([usize; 4], Vec<u64>) {
     let room = memory.room("c").unwrap();
     let room = read(&room);
     let maps = [room.entries.len(), room.ids.len(), room.keys.len(), room.expiries.len()];
-    (maps, room.spaces.iter().map(|(_, index)| index.stats().items).collect())
+    let indexes = room.spaces.iter().map(|(_, index)| index.stats().items);
+    (maps, indexes.chain([room.marks.stats().documents]).collect())
 }
 
 #[test]
@@ -41,14 +44,14 @@ fn nothing_is_left_of_what_is_gone() {
     memory.create(&collection()).unwrap();
     add(&memory, record("a", 1, None));
     add(&memory, record("b", 2, Some(10)));
-    assert_eq!(sizes(&memory), ([2, 2, 4, 1], vec![2, 2]), "two records");
+    assert_eq!(sizes(&memory), ([2, 2, 4, 1], vec![2, 2, 2]), "two records");
     add(&memory, record("a", 3, Some(10)));
-    assert_eq!(sizes(&memory), ([2, 2, 4, 2], vec![2, 2]), "one of them replaced");
+    assert_eq!(sizes(&memory), ([2, 2, 4, 2], vec![2, 2, 2]), "one of them replaced");
     memory.remove("c", &["b"]).unwrap();
-    assert_eq!(sizes(&memory), ([1, 1, 2, 1], vec![1, 1]), "one of them removed");
+    assert_eq!(sizes(&memory), ([1, 1, 2, 1], vec![1, 1, 1]), "one of them removed");
     time.store(10, Ordering::SeqCst);
     memory.remove("c", &[]).unwrap();
-    assert_eq!(sizes(&memory), ([0, 0, 0, 0], vec![0, 0]), "the other expired, and a write swept it out");
+    assert_eq!(sizes(&memory), ([0, 0, 0, 0], vec![0, 0, 0]), "the other expired, and a write swept it out");
     let Added::Stored { version, replaced } = add(&memory, record("a", 1, None)) else {
         panic!("not stored")
     };

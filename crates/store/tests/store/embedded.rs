@@ -2,7 +2,7 @@
 
 use crate::conformance::{SCORING, Subject, conforms};
 use crate::histories::{self, Load};
-use crate::{amount, errors, ids};
+use crate::{amount, errors, ids, marked};
 use leitong_store::embedded::{Embedded, Options};
 use leitong_store::{Clock, Store};
 use std::path::Path;
@@ -119,6 +119,11 @@ fn load() -> Load {
 #[test]
 fn one_of_many_is_stored() {
     with_new(|store| histories::one_of_many(store, load()));
+}
+
+#[test]
+fn one_of_many_is_stored_by_marks() {
+    with_new(|store| marked::one_of_many(store, load()));
 }
 
 #[test]

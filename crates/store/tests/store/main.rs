@@ -12,6 +12,8 @@ mod errors;
 mod format;
 mod histories;
 mod ids;
+mod marked;
+mod measure;
 mod memory;
 mod model;
 mod steps;

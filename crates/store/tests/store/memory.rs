@@ -2,7 +2,7 @@
 
 use crate::conformance::{SCORING, Subject, conforms};
 use crate::histories::{self, Load};
-use crate::{amount, errors, ids};
+use crate::{amount, errors, ids, marked};
 use leitong_store::{Memory, Store};
 
 impl Subject for Memory {
@@ -40,6 +40,11 @@ fn load() -> Load {
 #[test]
 fn one_of_many_is_stored() {
     histories::one_of_many(&Memory::default(), load());
+}
+
+#[test]
+fn one_of_many_is_stored_by_marks() {
+    marked::one_of_many(&Memory::default(), load());
 }
 
 #[test]

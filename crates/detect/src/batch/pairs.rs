@@ -2,8 +2,9 @@
 
 use super::run::{Bench, Run};
 use super::{BatchError, Progress, Stage};
+use crate::compare::SharedPassage;
 use crate::verdict::Verdict;
-use crate::verify::{Evidence, Ruling, rule};
+use crate::verify::{Evidence, Ruling, reason, rule, shared_passages};
 use rayon::prelude::*;
 
 /// Documents whose candidates are judged together.
@@ -22,7 +23,25 @@ pub struct Pair {
     pub evidence: Evidence,
 }
 
+/// A pair and where the texts agree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// The pair.
+    pub pair: Pair,
+    /// What decided, in words.
+    pub reason: String,
+    /// What both texts have.
+    pub passages: Vec<SharedPassage>,
+}
+
 impl Run {
+    /// Judges two documents and says why.
+    pub fn explain(&self, a: u32, b: u32) -> Result<Explained, BatchError> {
+        let pair = self.judge(a, b)?;
+        let passages = shared_passages(&self.text(a)?, &self.text(b)?);
+        Ok(Explained { pair, reason: reason(&pair.evidence, pair.ruling), passages })
+    }
+
     /// Calls `each` with every pair of different texts that is not different, each once: by the later document, then by how
     /// much is shared. Equal texts are one here: [`Run::equals`] has the others.
     pub fn pairs(

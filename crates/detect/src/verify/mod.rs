@@ -9,14 +9,18 @@
 mod align;
 mod evidence;
 mod numbers;
+mod passages;
 mod reading;
 mod rules;
+mod words;
 
 pub use align::{Passage, Scratch};
 pub use evidence::{Evidence, evidence};
 pub use numbers::Numbers;
+pub use passages::shared_passages;
 pub use reading::{Reader, Reading};
 pub use rules::{Rule, Ruling, is_copy, rule};
+pub use words::reason;
 
 /// Weights are in parts of this.
 pub const FULL: u32 = 1024;

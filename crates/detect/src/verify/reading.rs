@@ -23,6 +23,10 @@ impl Reader {
     pub fn read(&mut self, text: &str, reading: &mut Reading) {
         reading.units.clear();
         UnitReader::shared().read(text, &mut reading.units);
+        self.mark(reading);
+    }
+
+    fn mark(&mut self, reading: &mut Reading) {
         marks::choose(reading.units.iter().map(|unit| unit.value()), &mut self.hashes, &mut reading.marks);
         reading.marks.sort_unstable();
     }
@@ -34,6 +38,14 @@ impl Reading {
     pub fn of(text: &str) -> Self {
         let mut reading = Self::default();
         Reader::default().read(text, &mut reading);
+        reading
+    }
+
+    /// What is made of units.
+    #[must_use]
+    pub fn of_units(units: Vec<Unit>) -> Self {
+        let mut reading = Self { units, marks: Vec::new() };
+        Reader::default().mark(&mut reading);
         reading
     }
 

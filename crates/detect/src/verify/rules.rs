@@ -61,6 +61,15 @@ impl Evidence {
     }
 }
 
+impl Evidence {
+    /// How much of the shorter text has to be covered.
+    #[must_use]
+    pub fn bar(&self) -> f64 {
+        let short = (SHORT / f64::from(self.a.max(1))).min(1.0);
+        COVERED + COVERED_SHORT * short + COVERED_NUMBERS * self.numbers.different()
+    }
+}
+
 /// Judges a pair.
 #[must_use]
 pub fn rule(found: &Evidence) -> Ruling {
@@ -74,11 +83,8 @@ pub fn rule(found: &Evidence) -> Ruling {
     if !found.numbers.disagree() && found.jaccard() >= SHARED {
         return say(Verdict::Near, Rule::Shared);
     }
-    let length = f64::from(found.a);
     let (covered, covered_longer) = found.covered();
-    let bar =
-        COVERED + COVERED_SHORT * (SHORT / length).min(1.0) + COVERED_NUMBERS * found.numbers.different();
-    if covered >= bar {
+    if covered >= found.bar() {
         let verdict = match (covered_longer >= 0.5, found.swapped) {
             (true, _) => Verdict::Near,
             (false, false) => Verdict::Contained,
@@ -86,7 +92,7 @@ pub fn rule(found: &Evidence) -> Ruling {
         };
         return say(verdict, Rule::Covered);
     }
-    let needed = (QUOTE_SHARE * length).min(QUOTE).max(QUOTE_LEAST);
+    let needed = (QUOTE_SHARE * f64::from(found.a)).min(QUOTE).max(QUOTE_LEAST);
     let conflicts = QUOTE_CONFLICT * f64::from(found.numbers.conflicts);
     if found.best - conflicts >= needed {
         return say(Verdict::Quotes, Rule::Passage);

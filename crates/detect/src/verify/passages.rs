@@ -1,0 +1,79 @@
+//! Shared passages as places in the texts as they came.
+
+use super::{Reading, Scratch, evidence};
+use crate::compare::{Both, SharedPassage};
+use leitong_text::span::{CodePoints, Span};
+use leitong_text::units::UnitReader;
+use std::ops::Range;
+
+/// Where the units of a text stand, in code points.
+struct Places(Vec<Range<usize>>);
+
+impl Places {
+    fn new(text: &str, spans: &[Span]) -> Self {
+        // Starts ascend and so do ends, but not one among the other: a counter each.
+        let (mut starts, mut ends) = (CodePoints::new(text), CodePoints::new(text));
+        Self(spans.iter().map(|span| starts.at(span.start as usize)..ends.at(span.end as usize)).collect())
+    }
+
+    fn of(&self, units: Range<usize>) -> Range<usize> {
+        self.0[units.start].start..self.0[units.end - 1].end
+    }
+}
+
+/// A run of equal units of both texts.
+type Run = Both<Range<usize>>;
+
+/// The passages that two texts share, in the order of the first.
+#[must_use]
+pub fn shared_passages(x: &str, y: &str) -> Vec<SharedPassage> {
+    let (units_x, spans_x) = UnitReader::shared().read_placed(x);
+    let (units_y, spans_y) = UnitReader::shared().read_placed(y);
+    let (in_x, in_y) = (Places::new(x, &spans_x), Places::new(y, &spans_y));
+    let (own, other) = (Reading::of_units(units_x), Reading::of_units(units_y));
+    let mut scratch = Scratch::default();
+    let found = evidence(&own, &other, &[], &mut scratch);
+    let mut passages: Vec<Vec<Run>> = if found.equal {
+        vec![vec![Both { a: 0..own.units.len(), b: 0..own.units.len() }]]
+    } else {
+        scratch.passages.iter().map(|passage| equal_runs(&scratch, passage.a, passage.b)).collect()
+    };
+    if found.swapped {
+        passages.iter_mut().flatten().for_each(|run| std::mem::swap(&mut run.a, &mut run.b));
+    }
+    passages.retain(|runs| !runs.is_empty());
+    passages.sort_by_key(|runs| (runs[0].a.start, runs[0].b.start));
+    passages.iter().map(|runs| placed(runs, &in_x, &in_y)).collect()
+}
+
+/// The runs of units in a passage that are partners one after another.
+fn equal_runs(scratch: &Scratch, a: (u32, u32), b: (u32, u32)) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let inside = b.0 as usize..b.1 as usize;
+    for i in a.0 as usize..a.1 as usize {
+        let Some(j) = scratch.partner(i).filter(|j| inside.contains(j)) else { continue };
+        match runs.last_mut() {
+            Some(run) if run.a.end == i && run.b.end == j => (run.a.end, run.b.end) = (i + 1, j + 1),
+            _ => runs.push(Both { a: i..i + 1, b: j..j + 1 }),
+        }
+    }
+    runs
+}
+
+fn placed(runs: &[Run], in_x: &Places, in_y: &Places) -> SharedPassage {
+    let (first, last) = (&runs[0], &runs[runs.len() - 1]);
+    let differences = runs.windows(2).map(|pair| {
+        let between = |before: &Range<usize>, after: &Range<usize>| after.start - before.end;
+        between(&pair[0].a, &pair[1].a).max(between(&pair[0].b, &pair[1].b))
+    });
+    SharedPassage {
+        a: in_x.of(first.a.start..last.a.end),
+        b: in_y.of(first.b.start..last.b.end),
+        matched: runs.iter().map(|run| run.a.len()).sum(),
+        differing: differences.sum(),
+        equal: runs
+            .iter()
+            .map(|run| Both { a: in_x.of(run.a.clone()), b: in_y.of(run.b.clone()) })
+            .collect(),
+    }
+}

@@ -1,7 +1,8 @@
 //! Fingerprints to candidates: which stored fingerprints lie within `k` bits of this one, and which pairs of a batch
 //! lie within `k` bits of each other. The answers are exact; [`scan`] holds the slow twins that prove it.
 //!
-//! The principal types are [`hamming::Index`], which changes, [`hamming::Segment`], which does not, and [`join::Join`]:
+//! The principal types are [`hamming::Index`], which changes, [`hamming::Segment`], which does not, and [`join::Join`];
+//! [`marks::MarkIndex`] finds documents by the marks they share:
 //!
 //! ```
 //! use leitong_index::hamming::{Build, Searcher};

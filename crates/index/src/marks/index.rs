@@ -4,61 +4,24 @@
 //! segments of similar size are merged, so that there are only a few. Deletions set a bit; the next merge leaves the
 //! document out. Readers wait for neither.
 
-use super::fresh::Fresh;
 use super::look_up::{Reading, look_up};
 use super::part::{Body, Part};
 use super::segment::Segment;
 use super::snapshot::Snapshot;
-use super::{KIND, MarkError, Posting, SETTINGS};
+use super::state::{Inner, MOST_APART, Signal, State, lock_mutex};
+use super::{KIND, MarkError, Options, Posting, SETTINGS, Stats};
 use crate::files::{self, Deleted, Folder, Listed, Manifest};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, RwLock};
 use std::thread::JoinHandle;
 
 /// A snapshot copies a mutable part up to this many postings; a larger one is frozen instead.
 const COPIED: u64 = 1 << 16;
-/// Ordinals of a part lie less than this apart.
-pub(super) const MOST_APART: u64 = u32::MAX as u64;
 /// An insertion waits when the mutable part is this many times as large as it should be: memory stays bounded.
 const OVERFULL: u64 = 4;
 /// An insertion that makes a segment necessary waits for a merge when there are so many.
 const MOST_PARTS: usize = 24;
-
-/// How an index is kept.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Postings (marks of all documents) in the mutable part before it is made into a segment; each takes about 25 bytes
-    /// there and 4 in a segment.
-    pub fresh: usize,
-    /// Make and merge segments in threads of their own; otherwise within the call that made it necessary.
-    pub background: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { fresh: 4_000_000, background: true }
-    }
-}
-
-/// What an index consists of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Documents that can be found.
-    pub documents: u64,
-    /// Documents deleted that are still held: a merge drops them.
-    pub deleted: u64,
-    /// Marks of all documents, with those of deleted ones that are still held.
-    pub postings: u64,
-    /// The ordinal behind all that has been seen.
-    pub next: u64,
-    /// Segments.
-    pub segments: usize,
-    /// Postings that are in no segment yet.
-    pub fresh: u64,
-    /// Bytes of the segments.
-    pub bytes: u64,
-}
 
 /// Documents by their marks: added to and deleted from by one thread, asked by many.
 ///
@@ -75,77 +38,8 @@ pub struct Stats {
 #[derive(Debug)]
 pub struct MarkIndex {
     inner: Arc<Inner>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-#[derive(Debug)]
-pub(super) struct Inner {
-    pub(super) options: Options,
-    pub(super) folder: Option<Folder>,
-    state: RwLock<State>,
-    /// Held while segments are merged: one merge at a time. Taken before `files`.
-    pub(super) merging: Mutex<()>,
-    /// Held while segments are made of mutable parts, and while the manifest is written: files that are to be removed as
-    /// soon as the manifest no longer lists them.
-    pub(super) files: Mutex<Vec<u64>>,
-    pub(super) signal: Mutex<Signal>,
-    pub(super) wake: Condvar,
-    /// The threads are to end.
-    pub(super) stop: AtomicBool,
-}
-
-#[derive(Debug)]
-pub(super) struct State {
-    /// Parts that no longer change, in order of their ordinals, segments before frozen ones.
-    pub(super) parts: Vec<Part>,
-    fresh: Fresh,
-    /// The first ordinal the mutable part answers for.
-    fresh_start: u64,
-    next: u64,
-    /// Of the documents that are in a part.
-    pub(super) deleted: Deleted,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Signal {
-    pub(super) seal: bool,
-    pub(super) merge: bool,
-    /// What went wrong in the background, for the next caller.
-    pub(super) failure: Option<MarkError>,
-}
-
-impl State {
-    fn new(parts: Vec<Part>, next: u64, deleted: Deleted) -> Self {
-        Self { parts, fresh: Fresh::new(), fresh_start: next, next, deleted }
-    }
-
-    /// The first ordinal that no segment answers for yet.
-    pub(super) fn segmented(&self) -> u64 {
-        self.parts.iter().find(|part| part.is_frozen()).map_or(self.fresh_start, |part| part.ordinals.start)
-    }
-
-    /// Moves the mutable part to those that no longer change.
-    pub(super) fn freeze(&mut self) {
-        let ordinals = self.fresh_start..self.next;
-        if !self.fresh.documents().is_empty() {
-            let fresh = std::mem::replace(&mut self.fresh, Fresh::new());
-            self.parts.push(Part { ordinals, body: Body::Fresh(Arc::new(fresh)), file: None });
-        }
-        self.fresh_start = self.next;
-    }
-
-    /// What the mutable part takes: a document costs as much as a mark or two.
-    fn fresh_size(&self) -> u64 {
-        self.fresh.postings() + self.fresh.documents().len() as u64
-    }
-
-    fn has(&self, ordinal: u64) -> Result<bool, MarkError> {
-        if ordinal >= self.fresh_start {
-            return Ok(self.fresh.has(ordinal));
-        }
-        let place = self.parts.partition_point(|part| part.ordinals.end <= ordinal);
-        self.parts.get(place).map_or(Ok(false), |part| part.body.has(ordinal))
-    }
+    /// Started when there is first something to do for them.
+    threads: OnceLock<Vec<JoinHandle<()>>>,
 }
 
 impl MarkIndex {
@@ -199,9 +93,7 @@ impl MarkIndex {
             wake: Condvar::new(),
             stop: AtomicBool::new(false),
         });
-        // Without threads to be had, all happens within the calls that need it.
-        let threads = if options.background { inner.start_threads() } else { Vec::new() };
-        Self { inner, threads }
+        Self { inner, threads: OnceLock::new() }
     }
 
     /// Adds a document behind all others. Its marks may come in any order and repeated; they count once. What failed in
@@ -313,28 +205,20 @@ impl MarkIndex {
     /// What the index consists of.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let state = self.inner.read();
-        let (documents, postings) = (state.fresh.documents().len() as u64, state.fresh.postings());
-        let mut stats = Stats { documents, postings, fresh: postings, next: state.next, ..Stats::default() };
-        for part in &state.parts {
-            stats.documents += part.body.documents();
-            stats.postings += part.body.postings();
-            match &part.body {
-                Body::Segment(segment) => {
-                    (stats.segments, stats.bytes) = (stats.segments + 1, stats.bytes + segment.bytes());
-                }
-                Body::Fresh(fresh) => stats.fresh += fresh.postings(),
-            }
-        }
-        stats.deleted = state.deleted.count();
-        stats.documents -= stats.deleted;
-        stats
+        self.inner.read().stats()
+    }
+
+    /// Whether there are threads for making and merging segments. Where none are to be had, that happens within the calls
+    /// that need it.
+    fn has_threads(&self) -> bool {
+        let start = || if self.inner.options.background { self.inner.start_threads() } else { Vec::new() };
+        !self.threads.get_or_init(start).is_empty()
     }
 
     /// Makes a segment of the mutable part, in the background where there is a thread for it. What was added stays added
     /// whatever becomes of it, so a failure waits for the next call.
     fn seal_soon(&self, size: u64, parts: usize) {
-        let background = !self.threads.is_empty();
+        let background = self.has_threads();
         if background {
             lock_mutex(&self.inner.signal).seal = true;
             self.inner.wake.notify_all();
@@ -348,7 +232,12 @@ impl MarkIndex {
     }
 
     fn merge_soon(&self) {
-        if self.threads.is_empty() {
+        let state = self.inner.read();
+        if state.parts.len() < 2 && state.deleted.is_empty() {
+            return;
+        }
+        drop(state);
+        if !self.has_threads() {
             self.inner.note(Inner::merge_due);
         } else {
             lock_mutex(&self.inner.signal).merge = true;
@@ -360,24 +249,9 @@ impl MarkIndex {
 impl Drop for MarkIndex {
     fn drop(&mut self) {
         self.inner.stop_threads();
-        for thread in self.threads.drain(..) {
+        for thread in self.threads.take().into_iter().flatten() {
             let _ = thread.join();
         }
-    }
-}
-
-impl Inner {
-    pub(super) fn read(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn write(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What went wrong in the background since the last call.
-    fn failure(&self) -> Result<(), MarkError> {
-        lock_mutex(&self.signal).failure.take().map_or(Ok(()), Err)
     }
 }
 
@@ -389,8 +263,4 @@ fn open_part(folder: &Path, listed: &Listed) -> Result<Part, MarkError> {
     }
     let body = Body::Segment(Arc::new(segment));
     Ok(Part { ordinals: listed.ordinals.clone(), body, file: Some(listed.file) })
-}
-
-pub(super) fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
 //! Making segments of what has been added, and fewer segments of many.
 
 use super::build;
-use super::index::{Inner, MOST_APART, Signal, lock_mutex};
 use super::part::{Body, Part};
+use super::state::{Inner, MOST_APART, Signal, lock_mutex};
 use super::{KIND, MarkError, SETTINGS};
 use crate::files::{self, Deleted, Listed, Manifest};
 use std::ops::Range;

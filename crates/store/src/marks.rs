@@ -101,18 +101,35 @@ pub(crate) struct Tally<'a> {
     hidden: &'a [u64],
     /// Documents seen of each mark.
     counts: Vec<usize>,
+    /// So many marks, the first ones, are known to have as many documents as are counted: only those used are seen.
+    common: usize,
     hits: Vec<Hit>,
 }
 
 impl<'a> Tally<'a> {
     /// For so many different marks.
     pub(crate) fn new(scoring: Scoring, marks: usize, hidden: &'a [u64]) -> Self {
-        Self { scoring, hidden, counts: vec![0; marks], hits: Vec::new() }
+        Self { scoring, hidden, counts: vec![0; marks], common: 0, hits: Vec::new() }
+    }
+
+    /// The first so many of the marks are known to have [`Scoring::long`] documents or more.
+    pub(crate) fn with_common(self, common: usize) -> Self {
+        Self { common, ..self }
     }
 
     /// How many documents of a mark are worth looking at.
     pub(crate) fn most(&self) -> usize {
         self.scoring.long + self.hidden.len()
+    }
+
+    /// How many documents of a mark that is known to be common are worth looking at.
+    pub(crate) fn most_of_common(&self) -> usize {
+        self.scoring.used + self.hidden.len()
+    }
+
+    /// The places of marks that have turned out to be common.
+    pub(crate) fn newly_common(&self) -> impl Iterator<Item = usize> {
+        (self.common..self.counts.len()).filter(|&mark| self.counts[mark] >= self.scoring.long)
     }
 
     /// A document has a mark. Those of one mark come in order, the oldest first.
@@ -130,6 +147,7 @@ impl<'a> Tally<'a> {
 
     /// The documents that are proposed, and how many marks they have in common.
     pub(crate) fn proposed(mut self) -> Vec<(u64, u32)> {
+        self.counts[..self.common].fill(self.scoring.long);
         let weights: Vec<u32> = self.counts.iter().map(|&count| self.scoring.weight(count)).collect();
         self.prune(&weights);
         self.hits.sort_unstable();

@@ -3,6 +3,7 @@
 use super::codec;
 use super::engine::Read;
 use super::layout::{self, Tree};
+use super::outlines::Common;
 use super::postings;
 use crate::near::{self, Near};
 use crate::rank::{self, Hits};
@@ -19,6 +20,7 @@ pub(super) struct Open {
     pub(super) spaces: Vec<(SpaceSettings, Box<dyn Near>)>,
     /// From the first outline on.
     pub(super) marks: OnceLock<MarkIndex>,
+    pub(super) common: Common,
     pub(super) scoring: Scoring,
 }
 

@@ -6,6 +6,7 @@ use super::engine::{Engine, Moment, Read};
 use super::find::Open;
 use super::housekeeping::Housekeeper;
 use super::layout::{self, Tree};
+use super::outlines::Common;
 use super::pulse::{Beat, Pulse};
 use super::stage::Stage;
 use super::writer::Writer;
@@ -127,8 +128,14 @@ fn open_collections(
         let bytes = moment.get(Tree::Keys, &layout::counters(number))?;
         let own = bytes.and_then(|bytes| Counters::parse(&bytes));
         let own = own.ok_or_else(|| damaged("the counters of a collection cannot be read"))?;
-        let mut open =
-            Open { number, about, spaces: Vec::new(), marks: OnceLock::new(), scoring: options.scoring };
+        let mut open = Open {
+            number,
+            about,
+            spaces: Vec::new(),
+            marks: OnceLock::new(),
+            common: Common::default(),
+            scoring: options.scoring,
+        };
         open.recover(path, own, repair, notices)?;
         open.replay(moment)?;
         collections.insert(open.about.name.clone(), Arc::new(open));
@@ -188,7 +195,7 @@ impl Open {
             Ok((*settings, near::open(settings, Some(&folder))?))
         };
         let spaces = about.spaces.iter().map(open).collect::<Result<_, StoreError>>()?;
-        Ok(Self { number, about, spaces, marks: OnceLock::new(), scoring })
+        Ok(Self { number, about, spaces, marks: OnceLock::new(), common: Common::default(), scoring })
     }
 
     /// Removes the files of a destroyed collection's indexes. What cannot be removed now goes at the next opening.

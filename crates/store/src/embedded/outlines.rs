@@ -12,6 +12,8 @@ use leitong_index::marks::{MarkIndex, Options, Posting};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{PoisonError, RwLock};
 
 /// Marks that are kept in memory before they become a file, at 25 bytes each. After a crash so many are read again.
 const IN_MEMORY: usize = 1_000_000;
@@ -82,6 +84,43 @@ impl Hasher for AsItIs {
     }
 }
 
+/// Marks that have more documents than are counted. Once that is known, only the documents that are used need be looked at,
+/// as long as not so many have been deleted that it may no longer be true.
+#[derive(Debug, Default)]
+pub(super) struct Common {
+    /// Documents deleted since the store was opened.
+    deleted: AtomicU64,
+    /// The number of deletions up to which it is true of a mark.
+    until: RwLock<HashMap<u32, u64, BuildHasherDefault<AsItIs>>>,
+}
+
+impl Common {
+    pub(super) fn note_deletion(&self) {
+        self.deleted.fetch_add(1, Relaxed);
+    }
+
+    /// Moves the marks to the front that are common though some documents are hidden, and says how many they are.
+    fn sort(&self, marks: &mut [u32], hidden: usize) -> usize {
+        let until = self.until.read().unwrap_or_else(PoisonError::into_inner);
+        if until.is_empty() {
+            return 0;
+        }
+        let gone = self.deleted.load(Relaxed) + hidden as u64;
+        let is_common = |mark: &u32| until.get(mark).is_some_and(|&until| gone <= until);
+        // In two steps, for the table is looked at once for each.
+        let (common, others): (Vec<u32>, Vec<u32>) = marks.iter().partition(|mark| is_common(mark));
+        marks[..common.len()].copy_from_slice(&common);
+        marks[common.len()..].copy_from_slice(&others);
+        common.len()
+    }
+
+    /// Notes that a mark has so many documents more than are counted.
+    fn note(&self, mark: u32, more: u64) {
+        let until = self.deleted.load(Relaxed) + more;
+        self.until.write().unwrap_or_else(PoisonError::into_inner).insert(mark, until);
+    }
+}
+
 /// A question for marks: who asks, when, and what has changed since the index was.
 pub(super) struct Asked<'a> {
     /// The version of the document that asks, which does not count.
@@ -113,15 +152,32 @@ impl Open {
             return Ok(());
         }
         let mut hidden = None;
-        for marks in marks::probed(probes) {
+        for mut marks in marks::probed(probes) {
             let hidden = match &mut hidden {
                 Some(hidden) => hidden,
                 none => none.insert(self.hidden(read, asked)?),
             };
-            let mut tally = Tally::new(self.scoring, marks.len(), hidden);
+            let common = self.common.sort(&mut marks, hidden.len());
+            let mut tally = Tally::new(self.scoring, marks.len(), hidden).with_common(common);
+            let (first, rest) = marks.split_at(common);
+            let most = tally.most_of_common();
+            self.look_up(first, most, asked.pending, &mut |mark, posting| tally.see(mark, posting))?;
             let most = tally.most();
-            self.look_up(&marks, most, asked.pending, &mut |mark, posting| tally.see(mark, posting))?;
+            self.look_up(rest, most, asked.pending, &mut |mark, posting| tally.see(common + mark, posting))?;
+            tally.newly_common().try_for_each(|place| self.note_common(marks[place]))?;
             tally.proposed().into_iter().for_each(|(version, count)| hits.marks(version, count));
+        }
+        Ok(())
+    }
+
+    /// Finds out how much more than common a mark is.
+    fn note_common(&self, mark: u32) -> Result<(), StoreError> {
+        let mut count = 0;
+        if let Some(index) = self.marks.get() {
+            index.look_up(&[mark], 2 * self.scoring.long, &mut |_, _| count += 1)?;
+        }
+        if count >= self.scoring.long {
+            self.common.note(mark, (count - self.scoring.long) as u64);
         }
         Ok(())
     }

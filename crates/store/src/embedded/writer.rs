@@ -242,6 +242,7 @@ impl Writer {
             Effect::Delete(open, version) => {
                 open.spaces.iter().try_for_each(|(_, index)| self.twice(|| index.delete(*version)))?;
                 open.marks.get().map_or(Ok(()), |index| self.twice(|| index.delete(*version).map(|_| ())))?;
+                open.common.note_deletion();
             }
         }
         Ok(())

@@ -7,6 +7,7 @@ use leitong_store::{
     Addition, Collection, Key, Mark, Outline, Policy, Probe, Query, Record, Signals, Space, SpaceSettings,
     Store,
 };
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -21,12 +22,14 @@ fn mix(seed: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// Most marks are the document's own; one in eight is wording that many have, some of it nearly all.
+/// Most marks are the document's own; one in eight is wording that many have, some of it nearly all. `LEITONG_COMMON=0` leaves
+/// that out.
 fn marks(number: u64) -> Vec<u32> {
+    static NONE: LazyLock<bool> = LazyLock::new(|| std::env::var("LEITONG_COMMON").is_ok_and(|n| n == "0"));
     let mark = |at: u64| {
         let random = mix(number << 8 | at);
         let common = 1_u64 << (random >> 8 & 15);
-        if at.is_multiple_of(8) { (random >> 32) % common } else { random >> 32 }
+        if at.is_multiple_of(8) && !*NONE { (random >> 32) % common } else { random >> 32 }
     };
     (0..MARKS).map(|at| mark(at) as u32).collect()
 }
@@ -55,6 +58,7 @@ fn addition(number: u64) -> Addition {
 }
 
 /// Does a thing with each number, in many threads; how many a second.
+#[expect(clippy::print_stdout, reason = "it is what it is there for")]
 fn rate(what: &str, numbers: std::ops::Range<u64>, work: impl Fn(u64) + Sync) {
     let (count, next) = (numbers.end - numbers.start, AtomicU64::new(numbers.start));
     let start = Instant::now();

@@ -11,6 +11,7 @@ goes on at another place where the last word stands too. A run has 4 characters 
 passages of eight characters occur in two documents as in real news. A document depends on the corpus' seed and its own number alone.
 """
 
+import functools
 import json
 import multiprocessing
 import random
@@ -157,12 +158,17 @@ LABELS = {"zh": ("编号", "姓名", "日期", "金额"), "en": ("Number", "Name
 TEMPLATE = {"zh": 1_000, "en": 2_400}  # characters
 
 
+@functools.cache
+def template(source, share):
+    """Header and footer."""
+    draw, size = draws(3, share), TEMPLATE[source.language]
+    return source.make(draw, size // 3), source.make(draw, size - size // 3)
+
+
 def template_page(source, share, index):
     """A page of which `share` is what all pages have."""
     language = source.language
-    common = draws(3, share)
-    shared = TEMPLATE[language]
-    header, footer = source.make(common, shared // 3), source.make(common, shared - shared // 3)
+    header, footer = template(source, share)
     draw = draws(4, index)
     surnames = SURNAMES[language]
     given = source.word(draw).strip() + ("" if language == "en" else source.word(draw).strip())
@@ -178,9 +184,14 @@ def template_page(source, share, index):
     return "\n".join((title, header, facts, source.make(draw, max(20, own)), footer))
 
 
+@functools.cache
+def page(source):
+    return source.make(draws(5, 0), 2200 / BYTES_A_CHARACTER[source.language])
+
+
 def copy_of_page(source, index):
     """A third equal, a third with other white space or width, a third with one letter replaced (never a digit)."""
-    text = source.make(draws(5, 0), 2200 / BYTES_A_CHARACTER[source.language])
+    text = page(source)
     draw = draws(6, index)
     kind = index % 3
     if kind == 1:

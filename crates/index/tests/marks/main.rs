@@ -5,6 +5,7 @@
 mod crash;
 mod damage;
 mod format;
+mod large;
 mod speed;
 mod steps;
 mod threads;

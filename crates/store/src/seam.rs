@@ -29,6 +29,16 @@ pub enum Probe {
     Marks(Vec<u32>),
 }
 
+impl Probe {
+    /// Puts marks in order, each once.
+    pub(crate) fn tidy(&mut self) {
+        if let Self::Marks(marks) = self {
+            marks.sort_unstable();
+            marks.dedup();
+        }
+    }
+}
+
 /// A question: every record that one of the probes finds, once, in the order of [`Rank`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {

@@ -38,7 +38,12 @@ pub(super) struct Prepared {
 
 impl Prepared {
     pub(super) fn new(addition: Addition) -> Self {
-        let Addition { record, policy, over } = addition;
+        let Addition { record, mut policy, over } = addition;
+        if let Policy::Unless { probes, judged, .. } = &mut policy {
+            // What is in order already costs the writer little.
+            judged.sort_unstable();
+            probes.iter_mut().for_each(Probe::tidy);
+        }
         Self {
             record: codec::record(&record),
             text: record.text.as_deref().map(codec::text),
@@ -185,7 +190,7 @@ impl Group<'_> {
         Ok(hits)
     }
 
-    /// Candidates that the caller has not judged.
+    /// Candidates that the caller has not judged; those that it has are in order.
     fn unjudged(
         &self,
         open: &Open,
@@ -197,8 +202,6 @@ impl Group<'_> {
     ) -> Result<Found, StoreError> {
         let mut ranks = hits.ranks();
         if !ranks.is_empty() {
-            let mut judged = judged.to_vec();
-            judged.sort_unstable();
             ranks.retain(|rank| judged.binary_search(&rank.version).is_err());
         }
         let query = Query { except: Some(id.to_owned()), limit: limit.max(1), ..Query::default() };

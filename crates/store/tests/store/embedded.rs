@@ -3,8 +3,8 @@
 use crate::conformance::{SCORING, Subject, conforms};
 use crate::histories::{self, Load};
 use crate::{amount, errors, ids, marked};
-use leitong_store::embedded::{Embedded, Options};
-use leitong_store::{Clock, Store};
+use leitong_store::embedded::{Embedded, Options, repair};
+use leitong_store::{Addition, Clock, Collection, Mark, Policy, Probe, Query, Record, Store};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -134,4 +134,88 @@ fn chains_break_between_duplicates() {
 #[test]
 fn mixed_calls_can_be_explained() {
     with_new(|store| histories::mixed(store, load()));
+}
+
+fn marked(id: &str, hashes: &[u32]) -> Addition {
+    let mut record = Record { id: id.into(), ..Record::default() };
+    record.signals.outline.marks = hashes.iter().map(|&hash| Mark { hash, at: 0 }).collect();
+    Addition::new(record, Policy::Replace)
+}
+
+fn find_mark(store: &Embedded, hash: u32) -> Vec<String> {
+    let query = Query { probes: vec![Probe::Marks(vec![hash])], limit: 9, ..Query::default() };
+    let found = store.find("c", &[query]).unwrap().remove(0);
+    found.candidates.into_iter().map(|found| found.record.id).collect()
+}
+
+fn collection() -> Collection {
+    Collection { name: "c".into(), recipe: [1; 16], about: String::new(), spaces: Vec::new() }
+}
+
+#[test]
+fn without_outlines_there_is_no_mark_index() {
+    let folder = folder();
+    let index = folder.path().join("index/0-marks");
+    let store = open(folder.path());
+    store.create(&collection()).unwrap();
+    store.add("c", vec![marked("plain", &[])]).unwrap();
+    assert_eq!((find_mark(&store, 1), store.stats().unwrap().collections[0].marks), (vec![], None));
+    store.close().unwrap();
+    assert!(!index.exists());
+    let store = open(folder.path());
+    store.add("c", vec![marked("a", &[1, 2]), marked("b", &[2])]).unwrap();
+    assert_eq!(store.stats().unwrap().collections[0].marks.map(|marks| marks.documents), Some(2));
+    store.close().unwrap();
+    assert!(index.exists());
+    let store = open(folder.path());
+    assert_eq!([1, 2, 3].map(|hash| find_mark(&store, hash)), [vec!["a"], vec!["a", "b"], vec![]]);
+    assert!(store.destroy("c").unwrap());
+    store.compact().unwrap();
+    assert!(!index.exists());
+    assert_sound(&store);
+}
+
+#[test]
+fn a_mark_index_that_is_missing_is_made_again() {
+    let folder = folder();
+    let index = folder.path().join("index/0-marks");
+    let store = open(folder.path());
+    store.create(&collection()).unwrap();
+    store.add("c", vec![marked("a", &[1, 2]), marked("b", &[2])]).unwrap();
+    store.remove("c", &["a"]).unwrap();
+    store.close().unwrap();
+    std::fs::remove_dir_all(&index).unwrap();
+    let store = open(folder.path());
+    assert_sound(&store);
+    assert_eq!(find_mark(&store, 2), ["b"]);
+    drop(store);
+    // What a crash leaves that came between making an index and the first outline.
+    std::fs::create_dir_all(folder.path().join("index/1-marks")).unwrap();
+    let store = open(folder.path());
+    store.create(&Collection { name: "d".into(), ..collection() }).unwrap();
+    assert!(!folder.path().join("index/1-marks").exists());
+    assert_sound(&store);
+}
+
+/// An index that has lost a document is noticed, and repaired.
+#[test]
+fn a_mark_index_of_other_documents_is_noticed() {
+    let (folder, other) = (folder(), folder());
+    for (folder, hashes) in [(&folder, [1, 2]), (&other, [3, 4])] {
+        let store = open(folder.path());
+        store.create(&collection()).unwrap();
+        store.add("c", vec![marked("a", &hashes)]).unwrap();
+        store.close().unwrap();
+    }
+    let index = "index/0-marks";
+    std::fs::remove_dir_all(folder.path().join(index)).unwrap();
+    std::fs::rename(other.path().join(index), folder.path().join(index)).unwrap();
+    let store = open(folder.path());
+    let problems = store.verify(&mut |_| {}).unwrap().problems;
+    assert!(problems.iter().any(|problem| problem.contains("a mark of")), "{problems:?}");
+    store.close().unwrap();
+    repair(folder.path(), Options::default(), &mut |_| {}).unwrap();
+    let store = open(folder.path());
+    assert_sound(&store);
+    assert_eq!(find_mark(&store, 1), ["a"]);
 }

@@ -20,8 +20,8 @@ use std::thread::JoinHandle;
 const COPIED: u64 = 1 << 16;
 /// An insertion waits when the mutable part is this many times as large as it should be: memory stays bounded.
 const OVERFULL: u64 = 4;
-/// An insertion that makes a segment necessary waits for a merge when there are so many.
-const MOST_PARTS: usize = 24;
+/// An insertion that makes a segment necessary waits for a merge when there are so many: merging cannot keep up then.
+const MOST_PARTS: usize = 48;
 
 /// Documents by their marks: added to and deleted from by one thread, asked by many.
 ///

@@ -107,7 +107,6 @@ impl Common {
         }
         let gone = self.deleted.load(Relaxed) + hidden as u64;
         let is_common = |mark: &u32| until.get(mark).is_some_and(|&until| gone <= until);
-        // In two steps, for the table is looked at once for each.
         let (common, others): (Vec<u32>, Vec<u32>) = marks.iter().partition(|mark| is_common(mark));
         marks[..common.len()].copy_from_slice(&common);
         marks[common.len()..].copy_from_slice(&others);

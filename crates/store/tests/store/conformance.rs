@@ -3,11 +3,13 @@
 //! Stores may number as they like as long as numbers grow, so versions are compared by what they name: each version a store
 //! gives is paired with the model's, and its answers are translated before they are compared.
 
+mod translate;
+
 use crate::Time;
 use crate::model::Model;
 use crate::steps::{self, Ask, Doc, IDS, NAMES, Origin, Question, Rule, Step};
 use leitong_store::{
-    Added, Addition, Clock, Found, Memory, Policy, Probe, Query, Rank, Record, Scoring, Sources, Space,
+    Added, Addition, Clock, Memory, Policy, Probe, Query, Rank, Record, Scoring, Sources, Space,
     SpaceSettings, Store, StoreError, Stored, Want,
 };
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
@@ -439,54 +441,6 @@ impl Run {
         let all = self.model.collections().unwrap_or_default();
         let own = all.into_iter().find(|collection| collection.name == NAMES[name]);
         own.unwrap_or_else(|| steps::collection(name, 0, 0)).spaces
-    }
-
-    fn translate(&self, name: usize, version: u64) -> Outcome<u64> {
-        let model = self.known.get(&name).and_then(|known| known.versions.get(&version));
-        model.copied().ok_or_else(|| format!("version {version} was never given to a record"))
-    }
-
-    fn translate_some(&self, name: usize, version: Option<u64>) -> Outcome<Option<u64>> {
-        version.map(|version| self.translate(name, version)).transpose()
-    }
-
-    fn translate_stored(&self, name: usize, stored: Stored) -> Outcome<Stored> {
-        let record = self.translate_record(name, stored.record)?;
-        Ok(Stored { version: self.translate(name, stored.version)?, record })
-    }
-
-    fn translate_record(&self, name: usize, record: Record) -> Outcome<Record> {
-        let origin = match record.origin {
-            Some(version) if version < NO_VERSION => Some(self.translate(name, version)?),
-            origin => origin,
-        };
-        Ok(Record { origin, ..record })
-    }
-
-    fn translate_found(&self, name: usize, mut found: Found) -> Outcome<Found> {
-        for candidate in &mut found.candidates {
-            candidate.rank.version = self.translate(name, candidate.rank.version)?;
-            candidate.record = self.translate_record(name, std::mem::take(&mut candidate.record))?;
-        }
-        Ok(found)
-    }
-
-    fn translate_added(&self, name: usize, added: Added) -> Outcome<Added> {
-        Ok(match added {
-            Added::Stored { version, replaced } => Added::Stored {
-                version: self.translate(name, version)?,
-                replaced: self.translate_some(name, replaced)?,
-            },
-            Added::Exists { version } => Added::Exists { version: self.translate(name, version)? },
-            Added::Changed { version } => Added::Changed { version: self.translate_some(name, version)? },
-            Added::Unjudged(found) => Added::Unjudged(self.translate_found(name, found)?),
-        })
-    }
-}
-
-impl Known {
-    fn untranslate(&self, model: u64) -> Option<u64> {
-        self.versions.iter().find(|(_, other)| **other == model).map(|(own, _)| *own)
     }
 }
 

@@ -251,7 +251,7 @@ def dedup(run):
     run.judge("dedup", listed)
     parts = [goals(listed), text, markdown(DEDUP_HEADER, rows), "Other ways to run it, and whether the bytes of both outputs are the same:"]
     parts += [markdown(("", "wall s", "CPU s", "peak MB", "same output", "same evidence"), variants), "Growth:"]
-    parts += [markdown(("documents", "docs/s per core", "wall s", "peak MB", "recall", "false removals"), growth), evidence(name, removed, result)]
+    parts += [markdown(("documents", "docs/s per core", "wall s", "peak MB", "recall", "false removals"), growth), evidence_text(corpus.read_truth(corpus.truth_path(name)), removed, result["documents"] - result["kept"])]
     for made in (out, removed):
         made.unlink()
     return "\n\n".join(parts)
@@ -306,18 +306,17 @@ def growth_row(run, size, known):
     return (f"{size:,}", size / took["cpu_s"], took["wall_s"], took["peak_bytes"] // 10**6, result["recall"], result["false"])
 
 
-def evidence(name, removed, result):
-    """Does the evidence file name every removed document, and the right one as kept?"""
+def evidence_text(truth, removed, gone):
+    """Does the evidence file name every removed document, and the right one as kept? Its partner stands anywhere in the line."""
     partner = {}
-    for original, copy, _, _ in corpus.read_truth(corpus.truth_path(name)):
+    for original, copy, _, _ in truth:
         partner[original], partner[copy] = copy, original
     try:
         rows = list(answers.objects(removed))
-        named = sum(partner.get(row["id"], object()) in [x for x in row.values() if isinstance(x, str)] for row in rows)
-        gone = result["documents"] - result["kept"]
+        named = sum(row["id"] in partner and json.dumps(partner[row["id"]]) in json.dumps(row) for row in rows)
         return f"The evidence file has {len(rows):,} lines for {gone:,} removed documents; {named:,} name the planted partner."
-    except (SystemExit, KeyError, TypeError, FileNotFoundError) as error:
-        return f"The evidence file could not be read as lines of JSON with an `id`: {error!r}"
+    except (SystemExit, KeyError, TypeError, OSError) as error:
+        return f"The evidence file could not be read as lines of JSON with an `id`: {error!r}."
 
 
 # ------------------------------------------------------------------------------------------------ one template, one page

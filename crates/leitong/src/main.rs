@@ -46,6 +46,10 @@ enum Command {
     Distance(commands::distance::Args),
     /// Compare two texts or files: every signal, a verdict, the shared passages
     Compare(commands::compare::Args),
+    /// Remove near duplicates from files of documents
+    Dedup(commands::dedup::Args),
+    /// List every two documents of which one is a duplicate of the other, or quotes it
+    Pairs(commands::pairs::Args),
     /// Store documents in a database, if wanted only those that nothing stored is near to
     Add(commands::add::Args),
     /// Ask a database whether documents, or near ones, are stored
@@ -87,6 +91,8 @@ fn main() -> ExitCode {
         Command::Hash(args) => commands::hash::run(args),
         Command::Distance(args) => commands::distance::run(args),
         Command::Compare(args) => commands::compare::run(args),
+        Command::Dedup(args) => commands::dedup::run(args),
+        Command::Pairs(args) => commands::pairs::run(args),
         Command::Add(args) => commands::add::run(args),
         Command::Check(args) => commands::check::run(args),
         Command::Get(args) => commands::get::run(args),

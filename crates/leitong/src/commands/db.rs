@@ -47,6 +47,11 @@ enum Location {
 }
 
 impl DbArgs {
+    /// One that another flag names.
+    pub(crate) fn named(db: &str) -> Self {
+        Self { db: db.to_owned() }
+    }
+
     fn location(&self) -> Result<Location, Failure> {
         let fail = |message: String| Err(Failure::Input(message));
         if self.db == "memory:" {

@@ -2,12 +2,12 @@
 
 use super::db::{self, CollectionArgs, DbArgs, SettingsArgs};
 use crate::input::{self, Place};
+use crate::output::file::Output;
 use crate::output::{self, Exit, Failure, Problems, Progress};
 use leitong_detect::detector::exchange::Imported;
 use leitong_detect::detector::{Collection, DetectError};
 use serde_json::json;
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 /// Flags of `export`.
@@ -74,42 +74,15 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Writes a file under another name first, so that what has its name is whole.
+/// Writes a file that is whole or not there.
 fn to_file(
     path: &Path,
     mut export: impl FnMut(&mut dyn Write) -> Result<u64, DetectError>,
 ) -> Result<u64, Failure> {
-    let partial = PathBuf::from(format!("{}.partial", path.display()));
-    let failed = |error: io::Error| {
-        let (path, what) = (path.display(), "check the folder, its permissions and the free space");
-        Failure::Input(format!("cannot write {path}: {error}; {what}"))
-    };
-    let written = (|| {
-        let file = BufWriter::with_capacity(1 << 16, File::create(&partial).map_err(failed)?);
-        let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
-        let (documents, file) = match extension.as_ref().and_then(|extension| extension.to_str()) {
-            Some("gz") => {
-                let mut out = flate2::write::GzEncoder::new(file, flate2::Compression::default());
-                (export(&mut out)?, out.finish().map_err(failed)?)
-            }
-            Some("zst") => {
-                let mut out = zstd::Encoder::new(file, 0).map_err(failed)?;
-                (export(&mut out)?, out.finish().map_err(failed)?)
-            }
-            _ => {
-                let mut out = file;
-                (export(&mut out)?, out)
-            }
-        };
-        let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
-        file.sync_all().map_err(failed)?;
-        std::fs::rename(&partial, path).map_err(failed)?;
-        Ok(documents)
-    })();
-    if written.is_err() {
-        let _ = std::fs::remove_file(&partial);
-    }
-    written
+    let mut file = Output::create(path)?;
+    let documents = export(&mut file)?;
+    file.close()?.publish()?;
+    Ok(documents)
 }
 
 pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {

@@ -1,11 +1,12 @@
 //! The subcommands, a file each: flags as typed, then ready objects, then the work.
 //!
 //! Those that use a database share `db` (opening and closing), `feed` (reading ahead), `answers` (a line for every item),
-//! `incoming` (from what is read to what is stored) and `ids`.
+//! `incoming` (from what is read to what is stored) and `ids`. Those that work on many documents at once share `batch`.
 
 pub(crate) mod add;
 mod answers;
 pub(crate) mod backup;
+mod batch;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod check_db;
@@ -13,6 +14,7 @@ pub(crate) mod clusters;
 pub(crate) mod compact;
 pub(crate) mod compare;
 mod db;
+pub(crate) mod dedup;
 pub(crate) mod distance;
 pub(crate) mod export;
 mod feed;
@@ -21,6 +23,7 @@ pub(crate) mod get;
 pub(crate) mod hash;
 mod ids;
 mod incoming;
+pub(crate) mod pairs;
 pub(crate) mod recipes;
 pub(crate) mod remove;
 pub(crate) mod similar;

@@ -5,6 +5,7 @@
 
 mod files;
 mod lines;
+pub(crate) mod raw;
 mod records;
 mod table;
 

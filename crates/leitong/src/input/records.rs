@@ -52,7 +52,7 @@ pub(super) fn open(path: &Path, kind: Kind, options: &Options) -> Items {
     }
 }
 
-fn open_file(path: &Path) -> Result<File, String> {
+pub(super) fn open_file(path: &Path) -> Result<File, String> {
     File::open(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file; check the path".to_owned(),
         _ => format!("cannot be read: {error}"),
@@ -61,7 +61,11 @@ fn open_file(path: &Path) -> Result<File, String> {
 
 /// The content of a file, without the compression its name tells of.
 pub(super) fn open_stream(path: &Path) -> Result<Box<dyn Read>, String> {
-    let file = open_file(path)?;
+    decoded(open_file(path)?, path)
+}
+
+/// A stream without the compression that a name tells of.
+pub(super) fn decoded(file: impl Read + 'static, path: &Path) -> Result<Box<dyn Read>, String> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("gz") => Ok(Box::new(flate2::read::MultiGzDecoder::new(file))),
         Some("zst") => {
@@ -106,7 +110,7 @@ fn json_lines(input: Box<dyn Read>, name: String, options: Options) -> impl Iter
     })
 }
 
-fn record(line: &str, place: Place, options: &Options) -> Item {
+pub(super) fn record(line: &str, place: Place, options: &Options) -> Item {
     let mut rest = match serde_json::from_str(line) {
         Ok(Value::Object(object)) => object,
         Ok(_) => {

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Values separated by a character, with a header line.
 pub(super) fn separated(input: Box<dyn Read>, separator: u8, name: &str, options: &Options) -> Items {
-    let limited = LineGuard { input, since_newline: 0, limit: options.extract.max_text.saturating_mul(2) };
+    let limited = LineGuard::new(input, options.extract.max_text.saturating_mul(2));
     let mut reader = csv::ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(limited);
     let place = Place::line(name, 1);
     let header = match reader.headers() {
@@ -68,10 +68,16 @@ pub(super) fn separated(input: Box<dyn Read>, separator: u8, name: &str, options
 }
 
 /// Ends a stream with an error when no line break comes for too long, so that one record cannot fill the memory.
-struct LineGuard {
+pub(super) struct LineGuard {
     input: Box<dyn Read>,
     since_newline: u64,
     limit: u64,
+}
+
+impl LineGuard {
+    pub(super) fn new(input: Box<dyn Read>, limit: u64) -> Self {
+        Self { input, since_newline: 0, limit }
+    }
 }
 
 impl Read for LineGuard {
@@ -147,7 +153,7 @@ fn rest(row: &Row, options: &Options) -> Map<String, Value> {
 }
 
 /// A cell with its type, as far as JSON has it.
-fn cell(field: &Field) -> Option<Value> {
+pub(super) fn cell(field: &Field) -> Option<Value> {
     Some(match field {
         Field::Null => return None,
         Field::Bool(flag) => (*flag).into(),
@@ -173,7 +179,7 @@ fn cell(field: &Field) -> Option<Value> {
     })
 }
 
-fn column(row: &Row, name: &str) -> Option<String> {
+pub(super) fn column(row: &Row, name: &str) -> Option<String> {
     let (_, field) = row.get_column_iter().find(|(column, _)| *column == name)?;
     match field {
         Field::Null => None,

@@ -1,5 +1,6 @@
 //! The one place that writes: data to standard output, problems and progress to standard error.
 
+pub(crate) mod file;
 pub(crate) mod html;
 pub(crate) mod matches;
 pub(crate) mod passages;
@@ -9,6 +10,7 @@ pub(crate) mod value;
 
 pub(crate) use progress::Progress;
 
+use leitong_detect::batch::BatchError;
 use leitong_detect::detector::DetectError;
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -63,6 +65,21 @@ pub(crate) enum Failure {
     /// An operation on a database failed.
     #[error(transparent)]
     Detect(DetectError),
+    /// A run over many documents failed.
+    #[error(transparent)]
+    Batch(BatchError),
+}
+
+impl From<BatchError> for Failure {
+    fn from(error: BatchError) -> Self {
+        match error {
+            // Our own, on its way through the run.
+            BatchError::Output(own) => {
+                own.downcast::<Self>().map_or_else(|own| Self::Batch(BatchError::Output(own)), |own| *own)
+            }
+            other => Self::Batch(other),
+        }
+    }
 }
 
 impl From<DetectError> for Failure {

@@ -1,6 +1,7 @@
 //! How far a run has come, on a terminal only.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
 use std::time::Duration;
 
 /// A counter of documents with its rate; silent unless a person watches.
@@ -14,6 +15,28 @@ impl Progress {
     /// For work that cannot be counted.
     pub(crate) fn waiting(what: &'static str) -> Self {
         Self::with(what, "{spinner} {msg} for {elapsed}")
+    }
+
+    /// For work whose end is known. `alone`: nothing else is written to the terminal meanwhile.
+    pub(crate) fn of(what: &'static str, total: u64, alone: bool) -> Self {
+        Self::bar(what, total, alone, "{msg} {wide_bar} {human_pos} of {human_len}, {per_sec}, {eta} left")
+    }
+
+    /// The same for bytes.
+    pub(crate) fn bytes(what: &'static str, total: u64, alone: bool) -> Self {
+        let template = "{msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+        Self::bar(what, total, alone, template)
+    }
+
+    fn bar(what: &'static str, total: u64, alone: bool, template: &str) -> Self {
+        if !(super::watched() || alone && std::io::stderr().is_terminal()) {
+            return Self(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::new(total).with_message(what);
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Self(bar)
     }
 
     fn with(what: &'static str, template: &str) -> Self {

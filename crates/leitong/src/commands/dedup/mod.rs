@@ -1,0 +1,177 @@
+//! `leitong dedup`: writes the documents that stay, in order, and says why the others go.
+
+mod alarm;
+mod evidence;
+pub(crate) mod format;
+pub(crate) mod journal;
+mod summary;
+mod write;
+
+use super::batch::{AgainstArgs, BatchArgs, Extras, Job, Ranking, Stages, Taken, Work};
+use crate::input::raw;
+use crate::output::{Exit, Failure, note};
+use evidence::Found;
+use format::Layout;
+use leitong_detect::batch::Selection;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use summary::Summary;
+use write::{Decided, Files};
+
+/// Flags.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  leitong dedup news.jsonl -o clean.jsonl\n  \
+    leitong dedup *.parquet -o clean.parquet --removed why.jsonl --memory 2G\n  \
+    leitong dedup new.jsonl.zst -o clean.jsonl.zst --against news --keep newest\n  \
+    leitong dedup crawl.jsonl -o clean.jsonl --keep source --prefer 新华社,人民日报 --source source\n\n\
+    Records are copied byte for byte, in their order. The name of OUT says how it is written: .jsonl (from any input; tables \
+    become objects, files an object with id and text), .csv, .tsv and .parquet (from the same), anything else for lines of standard \
+    input; with .gz or .zst behind it compressed. What was removed is in OUT.journal, from which `leitong undo` puts it back.\n\n\
+    Exact, near and contained documents are removed, quotes never. Of a contained document and its container the container stays. \
+    A document goes only for one that stays and that it was compared with.\n\n\
+    Bad records (broken JSON, no text, an id for the second time) are named, counted and left out; the exit code is then 3, with \
+    --on-error skip 0, and with --on-error stop nothing is written. A run that was killed goes on when it is started again.")]
+pub(crate) struct Args {
+    /// Files or folders; `-` or none is standard input
+    inputs: Vec<PathBuf>,
+    /// Where to
+    #[arg(long, short, value_name = "OUT")]
+    output: PathBuf,
+    #[command(flatten)]
+    against: AgainstArgs,
+    /// Which of several duplicates stays: first, longest, newest, or a field: the largest number, or as --prefer says
+    #[arg(long, value_name = "first|longest|newest|FIELD", default_value = "first")]
+    keep: String,
+    /// The values of the field of --keep that are preferred, the best first
+    #[arg(long, value_name = "VALUE,VALUE...", value_delimiter = ',')]
+    prefer: Vec<String>,
+    /// The field that holds the date, for --keep newest [default: published, or date]
+    #[arg(long, value_name = "FIELD")]
+    date: Option<String>,
+    /// Write why each document was removed: JSON lines with the kept one, scores, the rule and the passages
+    #[arg(long, value_name = "FILE")]
+    removed: Option<PathBuf>,
+    /// What `leitong undo` needs [default: OUT.journal]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_journal")]
+    journal: Option<PathBuf>,
+    /// Write no journal: what is removed cannot be put back
+    #[arg(long)]
+    no_journal: bool,
+    /// The field that tells where a document is from, for the alarm
+    #[arg(long, value_name = "FIELD")]
+    source: Option<String>,
+    /// Write nothing if a source of 20 documents or more would lose more than this share; or off
+    #[arg(long, value_name = "SHARE", default_value = "0.8", value_parser = alarm::parse, requires = "source")]
+    alarm: alarm::Share,
+    /// Write also if there is an alarm
+    #[arg(long)]
+    force: bool,
+    /// Print what was done as one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    batch: BatchArgs,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    let begun = Instant::now();
+    args.batch.use_threads();
+    let taken = args.against.with(|against| {
+        let mut extras = Extras::default();
+        let ranking = Ranking::new(&args.keep, args.date.as_deref(), &args.prefer, &mut extras);
+        let source = args.source.as_deref().map(|field| extras.slot(field));
+        let job = Job {
+            args: &args.batch,
+            inputs: &args.inputs,
+            extras,
+            ranking,
+            source,
+            against,
+            quiet_out: true,
+        };
+        fits(args)?;
+        let work = args.batch.work(Some(&args.output))?;
+        take_in(&job, work, args)
+    })?;
+    let layout = Layout::new(&args.output, &taken.sources, &taken.wanted)?;
+    let (selection, found) = select(args, &taken)?;
+    let sources = match &args.source {
+        Some(_) => Some((alarm::names(&taken)?, alarm::sources(&taken)?)),
+        None => None,
+    };
+    if let Some((names, of)) = sources.as_ref().filter(|_| !args.force) {
+        if alarm::raised(args.alarm, &selection.fates, of, names).is_some() {
+            note(&format!(
+                "look at them with `leitong pairs`; then the same with --force, which goes on from {}, or with another --alarm",
+                taken.work.folder.display()
+            ));
+            return Ok(Exit::BadInput);
+        }
+    }
+    let journal = args.journal_path();
+    let files = Files { output: &args.output, removed: args.removed.as_deref(), journal: journal.as_deref() };
+    let decided =
+        Decided { taken: &taken, fates: &selection.fates, found: &found, sources: sources.as_ref() };
+    let written = write::write(&decided, &layout, &files)?;
+    Summary { taken: &taken, written: &written, quotes: found.quotes, begun, files: &files }
+        .print(args.json)?;
+    let Taken { run, work, skipped, .. } = taken;
+    drop(run);
+    work.remove();
+    Ok(skipped.exit(args.batch.on_error()))
+}
+
+impl Args {
+    fn journal_path(&self) -> Option<PathBuf> {
+        let default = || PathBuf::from(format!("{}.journal", self.output.display()));
+        (!self.no_journal).then(|| self.journal.clone().unwrap_or_else(default))
+    }
+}
+
+/// Whether the inputs can be written as the output says, before anything is read.
+fn fits(args: &Args) -> Result<(), Failure> {
+    let options = args.batch.input.options();
+    let (sources, _) = raw::expand(&args.inputs, &options);
+    let wanted = raw::Wanted { options, extras: Vec::new(), block: args.batch.block(), read: None };
+    Layout::new(&args.output, &sources, &wanted)?;
+    let parent = args.output.parent().filter(|parent| !parent.as_os_str().is_empty());
+    match parent.filter(|parent| !parent.is_dir()) {
+        Some(missing) => {
+            let (path, missing) = (args.output.display(), Path::display(missing));
+            Err(Failure::Input(format!(
+                "{path}: there is no folder {missing}; make it, or name another output"
+            )))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Takes everything in. Where the input is to blame nothing is left behind: it will be another the next time.
+fn take_in(job: &Job<'_>, work: Work, args: &Args) -> Result<Taken, Failure> {
+    let folder = work.folder.clone();
+    job.take_in(work).inspect_err(|failure| {
+        if args.batch.stops() && matches!(failure, Failure::Input(_)) {
+            let _ = std::fs::remove_dir_all(&folder);
+        }
+    })
+}
+
+fn select(args: &Args, taken: &Taken) -> Result<(Selection, Found), Failure> {
+    let mut bytes = Vec::new();
+    taken.work.read("ranks")?.read_to_end(&mut bytes)?;
+    let ranks: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|&number| u64::from_le_bytes(number)).collect();
+    drop(bytes);
+    let mut found = Found::new(args.batch.memory() / 16);
+    let stages = Stages::new(true);
+    let selection = taken.run.select(
+        (!ranks.is_empty()).then_some(&ranks),
+        &|stage, done, total| stages.reached(stage, done, total),
+        &mut |pair| {
+            found.push(pair);
+            Ok(())
+        },
+    )?;
+    found.ready();
+    Ok((selection, found))
+}

@@ -1,0 +1,236 @@
+//! The second time through the inputs: what stays is copied, what goes is written down.
+
+use super::evidence::{Found, line};
+use super::format::Layout;
+use super::journal::{Entry, Head, Tail, VERSION};
+use crate::commands::batch::{CODE_AGAINST, CODE_TAKEN, Taken};
+use crate::input::raw::{self, Record};
+use crate::output::Failure;
+use crate::output::file::{Closed, Output};
+use leitong_detect::batch::Fate;
+use rayon::prelude::*;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+/// Documents, and bytes of them, whose evidence is gathered together.
+const TOGETHER: (usize, usize) = (1024, 8 << 20);
+
+/// What is written where.
+pub(super) struct Files<'f> {
+    pub(super) output: &'f Path,
+    pub(super) removed: Option<&'f Path>,
+    pub(super) journal: Option<&'f Path>,
+}
+
+/// The names of sources, and the source of every document.
+pub(super) type Sources = (Vec<String>, Vec<u32>);
+
+/// What is known when the second reading begins.
+pub(super) struct Decided<'d> {
+    pub(super) taken: &'d Taken,
+    pub(super) fates: &'d [Fate],
+    pub(super) found: &'d Found,
+    pub(super) sources: Option<&'d Sources>,
+}
+
+/// What was written.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub(super) kept: u64,
+    pub(super) removed: BTreeMap<String, u64>,
+}
+
+/// A document that goes.
+struct Gone {
+    /// Itself and the one that stays; nothing if the database has it.
+    pair: Option<(u32, u32)>,
+    /// What is known of one that the database has.
+    against: Value,
+    before: u64,
+    raw: Option<String>,
+}
+
+struct Writer<'w> {
+    decided: &'w Decided<'w>,
+    layout: &'w Layout,
+    out: Output,
+    removed: Option<Output>,
+    journal: Option<Output>,
+    codes: BufReader<File>,
+    against: BufReader<File>,
+    next: u32,
+    waiting: Vec<Gone>,
+    bytes: usize,
+    written: Written,
+}
+
+/// Writes everything; the files are there when this is done, or none of them.
+pub(super) fn write(decided: &Decided<'_>, layout: &Layout, files: &Files<'_>) -> Result<Written, Failure> {
+    let work = &decided.taken.work;
+    let mut writer = Writer {
+        decided,
+        layout,
+        out: Output::create(files.output)?,
+        removed: files.removed.map(Output::create).transpose()?,
+        journal: files.journal.map(Output::create).transpose()?,
+        codes: work.read("records")?,
+        against: work.read("against")?,
+        next: 0,
+        waiting: Vec::new(),
+        bytes: 0,
+        written: Written::default(),
+    };
+    writer.begin()?;
+    for source in &decided.taken.sources {
+        raw::again(source, &decided.taken.wanted, &mut |record| writer.record(record))?;
+    }
+    writer.end(files)
+}
+
+fn changed() -> Failure {
+    Failure::Input("an input has changed while it was read; nothing was written, start again".into())
+}
+
+impl Writer<'_> {
+    fn begin(&mut self) -> Result<(), Failure> {
+        if !self.layout.header.is_empty() {
+            self.out.put(&self.layout.header)?;
+            self.out.put(self.layout.end.as_bytes())?;
+        }
+        let text = self.decided.taken.wanted.options.text.clone();
+        let head = Head { leitong_journal: VERSION, format: self.layout.format, text };
+        if let Some(journal) = &mut self.journal {
+            journal.put(&json_line(&head)?)?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Record<'_>) -> Result<(), Failure> {
+        let mut code = [0];
+        self.codes.read_exact(&mut code).map_err(|_| changed())?;
+        let mut gone = Gone { pair: None, against: Value::Null, before: self.written.kept, raw: None };
+        match code[0] {
+            CODE_TAKEN => {
+                let fate = *self.decided.fates.get(self.next as usize).ok_or_else(changed)?;
+                let own = self.next;
+                self.next += 1;
+                match fate {
+                    Fate::Stays => return self.keep(record),
+                    Fate::Goes(kept) => gone.pair = Some((own, kept)),
+                }
+            }
+            CODE_AGAINST => {
+                let mut line = String::new();
+                self.against.read_line(&mut line)?;
+                gone.against = serde_json::from_str(&line).map_err(|_| changed())?;
+            }
+            _ => return Ok(()),
+        }
+        if self.journal.is_some() {
+            let raw = self.as_written(record, |raw| String::from_utf8_lossy(raw).into_owned());
+            self.bytes += raw.as_ref().map_or(0, String::len);
+            gone.raw = raw;
+        }
+        self.waiting.push(gone);
+        if self.waiting.len() >= TOGETHER.0 || self.bytes >= TOGETHER.1 { self.flush() } else { Ok(()) }
+    }
+
+    /// A record as this output has it: as it came, or as an object.
+    fn as_written(&self, record: &Record<'_>, raw: impl FnOnce(&[u8]) -> String) -> Option<String> {
+        if record.is(self.layout.format.shape()) { Some(raw(record.raw)) } else { (record.object)() }
+    }
+
+    fn keep(&mut self, record: &Record<'_>) -> Result<(), Failure> {
+        self.written.kept += 1;
+        if record.is(self.layout.format.shape()) {
+            self.out.put(record.raw)?;
+        } else {
+            let object = (record.object)().ok_or_else(changed)?;
+            self.out.put(object.as_bytes())?;
+        }
+        self.out.put(self.layout.end.as_bytes())
+    }
+
+    /// Gathers the evidence of those that wait, on all cores, and writes it in order.
+    fn flush(&mut self) -> Result<(), Failure> {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.bytes = 0;
+        let (decided, with_lines, with_entries) =
+            (self.decided, self.removed.is_some(), self.journal.is_some());
+        let lines: Vec<Lines> = waiting
+            .into_par_iter()
+            .map(|gone| Lines::of(gone, decided, with_lines, with_entries))
+            .collect::<Result<_, _>>()?;
+        for Lines { verdict, evidence, entry } in lines {
+            *self.written.removed.entry(verdict).or_default() += 1;
+            if let Some(file) = &mut self.removed {
+                file.put(&evidence)?;
+            }
+            if let Some(file) = &mut self.journal {
+                file.put(&entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(mut self, files: &Files<'_>) -> Result<Written, Failure> {
+        self.flush()?;
+        if self.next as usize != self.decided.fates.len() || !self.codes.fill_buf()?.is_empty() {
+            return Err(changed());
+        }
+        let removed = self.removed.map(Output::close).transpose()?;
+        let out = self.out.close()?;
+        let journal = self.journal.map(|mut journal| {
+            let output = files.output.display().to_string();
+            let removed = self.written.removed.values().sum();
+            journal.put(&json_line(&Tail { output, seal: out.seal.clone(), removed })?)?;
+            journal.close()
+        });
+        let journal = journal.transpose()?;
+        [removed, journal, Some(out)].into_iter().flatten().try_for_each(Closed::publish)?;
+        Ok(self.written)
+    }
+}
+
+pub(crate) fn json_line(value: &impl serde::Serialize) -> Result<Vec<u8>, Failure> {
+    let mut line =
+        serde_json::to_vec(value).map_err(|error| Failure::Input(format!("cannot be written: {error}")))?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// What is written about a document that goes.
+struct Lines {
+    verdict: String,
+    evidence: Vec<u8>,
+    entry: Vec<u8>,
+}
+
+impl Lines {
+    fn of(gone: Gone, decided: &Decided<'_>, with_lines: bool, with_entries: bool) -> Result<Self, Failure> {
+        let run = &decided.taken.run;
+        let Gone { pair, against, before, raw } = gone;
+        let of_database = |name: &str| against[name].as_str().unwrap_or_default().to_owned();
+        let (id, kept, verdict, evidence) = match pair {
+            None => (of_database("id"), of_database("kept"), of_database("verdict"), against.clone()),
+            Some((own, kept)) => {
+                let pair = decided.found.pair(run, own, kept)?;
+                let (id, stays) = (run.id(own)?, run.id(kept)?);
+                let source = decided.sources.map(|(names, of)| names[of[own as usize] as usize].as_str());
+                let evidence =
+                    if with_lines { line(run, &pair, (&id, &stays), source)? } else { Value::Null };
+                (id, stays, pair.ruling.verdict.name().to_owned(), evidence)
+            }
+        };
+        let evidence = if with_lines { json_line(&evidence)? } else { Vec::new() };
+        let entry = if with_entries {
+            json_line(&Entry { id, kept, verdict: verdict.clone(), before, raw })?
+        } else {
+            Vec::new()
+        };
+        Ok(Self { verdict, evidence, entry })
+    }
+}

@@ -1,0 +1,172 @@
+//! The few fields of a JSON line that are wanted, without building the others.
+
+use super::{Doc, Read, Source, Wanted};
+use crate::input::records;
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+
+/// The document of a line. What is unusual in any way is left to the reader of all commands, which also says what is wrong.
+pub(super) fn document(line: &str, number: u64, source: &Source, wanted: &Wanted) -> Read {
+    match quick(line, wanted) {
+        Some((id, text, extras)) => {
+            let id = if id.is_empty() { source.place(number).to_string() } else { id.into_owned() };
+            Read::Document(Doc { id, text: text.into_owned(), number, extras })
+        }
+        None => match records::record(line, source.place(number), &wanted.options) {
+            Ok(found) => Read::Document(found.into_doc(number, &wanted.extras)),
+            Err(error) => Read::Bad(error),
+        },
+    }
+}
+
+type Quick<'l> = (Cow<'l, str>, Cow<'l, str>, Vec<Option<String>>);
+
+/// Id, text and extras of an ordinary record; nothing if it is not one.
+fn quick<'l>(line: &'l str, wanted: &Wanted) -> Option<Quick<'l>> {
+    let options = &wanted.options;
+    let mut deserializer = serde_json::Deserializer::from_str(line);
+    let found = deserializer.deserialize_map(Fields(wanted)).ok()?;
+    deserializer.end().ok()?;
+    let (Value::Text(text), false) = (found.text, found.unusual) else { return None };
+    let long = text.len() as u64 > options.extract.max_text;
+    if long || text.trim().is_empty() {
+        return None;
+    }
+    let id = found.id.plain()?;
+    let extras = found.extras.into_iter().map(|value| {
+        let value = value.plain()?;
+        Some((!value.is_empty()).then(|| value.into_owned()))
+    });
+    Some((id, text, extras.collect::<Option<_>>()?))
+}
+
+/// A value, as far as it is simple.
+#[derive(Clone, Default)]
+enum Value<'l> {
+    #[default]
+    None,
+    Text(Cow<'l, str>),
+    Other(String),
+    Nested,
+}
+
+impl<'l> Value<'l> {
+    /// As it would be written in a table.
+    fn plain(self) -> Option<Cow<'l, str>> {
+        match self {
+            Self::None => Some(Cow::Borrowed("")),
+            Self::Text(text) => Some(text),
+            Self::Other(text) => Some(Cow::Owned(text)),
+            Self::Nested => None,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Found<'l> {
+    id: Value<'l>,
+    text: Value<'l>,
+    extras: Vec<Value<'l>>,
+    /// There is HTML in it.
+    unusual: bool,
+}
+
+struct Fields<'w>(&'w Wanted);
+
+impl<'l> Visitor<'l> for Fields<'_> {
+    type Value = Found<'l>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'l>>(self, mut map: A) -> Result<Found<'l>, A::Error> {
+        let Wanted { options, extras, .. } = self.0;
+        let mut found = Found { extras: vec![Value::None; extras.len()], ..Found::default() };
+        while let Some(key) = map.next_key_seed(Simple)? {
+            let Value::Text(key) = key else { continue };
+            found.unusual |= key == "html" || key == "format";
+            let of_extras = extras.iter().position(|extra| *extra == key);
+            let (of_id, of_text) = (key == options.id, key == options.text);
+            if !of_id && !of_text && of_extras.is_none() {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let value = map.next_value_seed(Simple)?;
+            if let Some(at) = of_extras {
+                found.extras[at] = value.clone();
+            }
+            if of_id {
+                found.id = value.clone();
+            }
+            if of_text {
+                found.text = value;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Any value; strings are borrowed where they have no escapes.
+struct Simple;
+
+impl<'l> DeserializeSeed<'l> for Simple {
+    type Value = Value<'l>;
+
+    fn deserialize<D: Deserializer<'l>>(self, deserializer: D) -> Result<Value<'l>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'l> Visitor<'l> for Simple {
+    type Value = Value<'l>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'l str) -> Result<Value<'l>, E> {
+        Ok(Value::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value<'l>, E> {
+        Ok(Value::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value<'l>, E> {
+        Ok(Value::Text(Cow::Owned(text)))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value<'l>, E> {
+        Ok(Value::Other(value.to_string()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value<'l>, E> {
+        Ok(Value::Other(value.to_string()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value<'l>, E> {
+        Ok(Value::Other(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value<'l>, E> {
+        // As serde_json writes it, which is how the other reader does.
+        Ok(serde_json::Number::from_f64(value).map_or(Value::None, |number| Value::Other(number.to_string())))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value<'l>, E> {
+        Ok(Value::None)
+    }
+
+    fn visit_seq<A: SeqAccess<'l>>(self, mut items: A) -> Result<Value<'l>, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Value::Nested)
+    }
+
+    fn visit_map<A: MapAccess<'l>>(self, mut map: A) -> Result<Value<'l>, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Value::Nested)
+    }
+}

@@ -1,0 +1,124 @@
+//! JSON lines and lines of text.
+
+use super::blocks::{Block, Blocks, lines};
+use super::{Doc, Read, Record, Shape, Source, Take, Wanted, json};
+use crate::input::lines::LineError;
+use crate::input::{InputError, STDIN};
+use crate::output::Failure;
+use rayon::prelude::*;
+
+/// Lines a thread parses at a time.
+const AT_A_TIME: usize = 64;
+
+fn limit(source: &Source, wanted: &Wanted) -> u64 {
+    let most = wanted.options.extract.max_text;
+    // The JSON form of a text is longer than the text: six bytes for an escaped character of two or three.
+    if source.shape == Shape::Jsonl { most.saturating_mul(3) } else { most }
+}
+
+/// Whether a line is a record; blank lines between JSON objects are none.
+fn is_record(line: &[u8], shape: Shape) -> bool {
+    match line.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        _ if shape == Shape::Lines => true,
+        None => false,
+        Some(byte) if byte.is_ascii() => true,
+        Some(_) => !std::str::from_utf8(line).is_ok_and(|line| line.trim().is_empty()),
+    }
+}
+
+pub(super) fn documents(
+    source: &Source,
+    wanted: &Wanted,
+    mut skip: u64,
+    take: Take<'_>,
+) -> Result<(), InputError> {
+    let limit = limit(source, wanted);
+    for block in Blocks::new(source.stream(wanted.read.as_ref())?, wanted.block, limit) {
+        let Block { bytes, first, too_long, broken } = block;
+        let mut records: Vec<(u64, &[u8])> =
+            (first..).zip(lines(&bytes)).filter(|(_, line)| is_record(line, source.shape)).collect();
+        let next = first + lines(&bytes).count() as u64;
+        let passed = skip.min(records.len() as u64);
+        records.drain(..passed as usize);
+        skip -= passed;
+        let parse = |(number, line): &(u64, &[u8])| parse(source, wanted, *number, line, limit);
+        let mut read: Vec<Read> =
+            records.par_chunks(AT_A_TIME).flat_map_iter(|chunk| chunk.iter().map(parse)).collect();
+        match too_long {
+            true if skip > 0 => skip -= 1,
+            true => read.push(bad(source, next, &LineError::TooLong(limit >> 20))),
+            false => {}
+        }
+        if let Some(error) = broken {
+            let message = format!(
+                "{}; if the file is compressed, it may be cut short: fetch it again",
+                LineError::Read(error)
+            );
+            read.push(Read::Broken(InputError::new(source.place(next), message)));
+        }
+        if !read.is_empty() && !take(read) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn bad(source: &Source, number: u64, error: &LineError) -> Read {
+    Read::Bad(InputError::new(source.place(number), error))
+}
+
+fn parse(source: &Source, wanted: &Wanted, number: u64, line: &[u8], limit: u64) -> Read {
+    if line.len() as u64 > limit {
+        return bad(source, number, &LineError::TooLong(limit >> 20));
+    }
+    let text = match std::str::from_utf8(line) {
+        Ok(text) => text,
+        Err(error) => return bad(source, number, &LineError::Encoding(error.valid_up_to() + 1)),
+    };
+    if source.shape == Shape::Jsonl {
+        return json::document(text, number, source, wanted);
+    }
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    if text.trim().is_empty() {
+        let message = "the line is empty; give a text, or remove the line";
+        return Read::Bad(InputError::new(source.place(number), message));
+    }
+    let id = if source.name == STDIN { number.to_string() } else { source.place(number).to_string() };
+    let extras = vec![None; wanted.extras.len()];
+    Read::Document(Doc { id, text: text.to_owned(), number, extras })
+}
+
+pub(super) fn again(
+    source: &Source,
+    wanted: &Wanted,
+    each: &mut dyn FnMut(&Record<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let stream = source.stream(wanted.read.as_ref()).map_err(|error| Failure::Input(error.to_string()))?;
+    for block in Blocks::new(stream, wanted.block, limit(source, wanted)) {
+        let mut number = block.first;
+        for line in lines(&block.bytes) {
+            if is_record(line, source.shape) {
+                each(&Record {
+                    shape: source.shape,
+                    raw: line,
+                    object: &|| object(source, wanted, number, line),
+                })?;
+            }
+            number += 1;
+        }
+        if block.too_long {
+            each(&Record { shape: source.shape, raw: b"", object: &|| None })?;
+        }
+    }
+    Ok(())
+}
+
+/// A line of text as an object; JSON lines are objects.
+fn object(source: &Source, wanted: &Wanted, number: u64, line: &[u8]) -> Option<String> {
+    match parse(source, wanted, number, line, u64::MAX) {
+        Read::Document(Doc { id, text, .. }) if source.shape == Shape::Lines => {
+            Some(serde_json::json!({ "id": id, "text": text }).to_string())
+        }
+        _ => std::str::from_utf8(line).ok().map(str::to_owned),
+    }
+}

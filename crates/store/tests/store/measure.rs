@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 const NAME: &str = "measured";
+const PLAIN: &str = "without marks";
 const MARKS: u64 = 80;
 const THREADS: usize = 32;
 
@@ -88,6 +89,16 @@ fn measure() {
     let spaces = vec![SpaceSettings { space: Space::DOCUMENTS, width: 64, within: 3 }];
     let collection = Collection { name: NAME.into(), recipe: [1; 16], about: String::new(), spaces };
     store.create(&collection).unwrap();
+    store.create(&Collection { name: PLAIN.into(), ..collection }).unwrap();
+    // The same without marks, for comparison: what else the machine does shows in both.
+    rate("adds unless duplicate, without marks", 0..documents / 4, |number| {
+        let mut addition = addition(number);
+        addition.record.signals.outline = Outline::default();
+        if let Policy::Unless { probes, .. } = &mut addition.policy {
+            probes.truncate(2);
+        }
+        store.add(PLAIN, vec![addition]).unwrap();
+    });
     let add = |number| _ = store.add(NAME, vec![addition(number)]).unwrap();
     rate("adds unless duplicate, the first half", 0..documents / 2, add);
     rate("adds unless duplicate, the second half", documents / 2..documents, add);

@@ -48,6 +48,10 @@ enum Command {
     Compare(commands::compare::Args),
     /// Remove near duplicates from files of documents
     Dedup(commands::dedup::Args),
+    /// Put back what `dedup` has removed
+    Undo(commands::undo::Args),
+    /// Group documents around the one that would stay
+    Cluster(commands::cluster::Args),
     /// List every two documents of which one is a duplicate of the other, or quotes it
     Pairs(commands::pairs::Args),
     /// Store documents in a database, if wanted only those that nothing stored is near to
@@ -92,6 +96,8 @@ fn main() -> ExitCode {
         Command::Distance(args) => commands::distance::run(args),
         Command::Compare(args) => commands::compare::run(args),
         Command::Dedup(args) => commands::dedup::run(args),
+        Command::Undo(args) => commands::undo::run(args),
+        Command::Cluster(args) => commands::cluster::run(args),
         Command::Pairs(args) => commands::pairs::run(args),
         Command::Add(args) => commands::add::run(args),
         Command::Check(args) => commands::check::run(args),

@@ -235,6 +235,11 @@ pub(crate) fn open_export(path: &Path) -> Result<(Box<dyn std::io::Read>, String
     }
 }
 
+/// A file, without the compression its name tells of.
+pub(crate) fn open_compressed(path: &Path) -> Result<Box<dyn std::io::Read>, InputError> {
+    records::open_stream(path).map_err(|error| InputError::new(Place::file(path), error))
+}
+
 /// A file or standard input, and its name.
 pub(crate) fn open_lines(path: &Path) -> Result<(Box<dyn std::io::Read>, String), InputError> {
     if path.as_os_str() == "-" {

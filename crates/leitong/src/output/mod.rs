@@ -5,6 +5,7 @@ pub(crate) mod html;
 pub(crate) mod matches;
 pub(crate) mod passages;
 mod progress;
+pub(crate) mod rows;
 pub(crate) mod time;
 pub(crate) mod value;
 
@@ -162,6 +163,14 @@ pub(crate) fn in_line(text: &str) -> Cow<'_, str> {
     }
     let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(escape).collect::<String>().into()
+}
+
+/// A value as a line of JSON.
+pub(crate) fn json_line(value: &impl serde::Serialize) -> Result<Vec<u8>, Failure> {
+    let mut line =
+        serde_json::to_vec(value).map_err(|error| Failure::Input(format!("cannot be written: {error}")))?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 /// Counts and reports the inputs that could not be used, while the others go on.

@@ -7,6 +7,7 @@
 mod against;
 pub(crate) mod evidence;
 pub(crate) mod fingerprints;
+mod found;
 mod intake;
 mod rank;
 pub(crate) mod size;
@@ -15,6 +16,7 @@ mod take;
 mod work;
 
 pub(crate) use against::AgainstArgs;
+pub(crate) use found::Found;
 pub(crate) use intake::{CODE_AGAINST, CODE_TAKEN, Job, Taken};
 pub(crate) use rank::{Extras, Ranking};
 pub(crate) use stages::Stages;

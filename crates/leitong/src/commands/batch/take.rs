@@ -21,9 +21,9 @@ const MOST_SOURCES: usize = 1 << 20;
 /// Files that are extracted together.
 const FILES: usize = 32;
 
-/// Columns: what became of each record; what stands for each id; ranks; sources by number, and their names, a line each; why
+/// Columns: what became of each record; how many records each source has; what stands for each id; ranks; sources by number, and their names, a line each; why
 /// documents go that the database has, a line each.
-const COLUMNS: [&str; 6] = ["records", "ids", "ranks", "sources", "names", "against"];
+const COLUMNS: [&str; 7] = ["records", "counts", "ids", "ranks", "sources", "names", "against"];
 
 /// Bytes that stand for an id: so many that two different ones are never taken for one.
 const SHORT: usize = 12;
@@ -103,14 +103,22 @@ impl<'i> Intake<'i> {
             }
             Ok::<(), Failure>(())
         })?;
-        (self.noted.source, self.noted.record) = (sources.len(), 0);
+        self.begin_source(sources.len())?;
         self.checkpoint()
     }
 
-    fn batch(&mut self, at: usize, source: &Source, batch: Vec<Read>) -> Result<(), Failure> {
-        if at != self.noted.source {
-            (self.noted.source, self.noted.record) = (at, 0);
+    /// Notes how many records the sources before this one have.
+    fn begin_source(&mut self, at: usize) -> Result<(), Failure> {
+        while self.noted.source < at {
+            self.columns.push("counts", &self.noted.record.to_le_bytes())?;
+            self.noted.source += 1;
+            self.noted.record = 0;
         }
+        Ok(())
+    }
+
+    fn batch(&mut self, at: usize, source: &Source, batch: Vec<Read>) -> Result<(), Failure> {
+        self.begin_source(at)?;
         let mut codes = Vec::with_capacity(batch.len());
         let mut good = Vec::with_capacity(batch.len());
         for read in batch {

@@ -2,6 +2,7 @@
 
 use crate::input::raw::{self, Shape, Source, Wanted};
 use crate::output::Failure;
+use parquet::file::reader::FileReader;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -51,6 +52,13 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// Of a file that is there.
+    pub(crate) fn like(format: Format, source: &Source, wanted: &Wanted) -> Self {
+        let of_table = matches!(format, Format::Csv | Format::Tsv).then(|| raw::header(source, wanted));
+        let (header, end) = of_table.flatten().unwrap_or((Vec::new(), "\n"));
+        Self { format, header, end }
+    }
+
     /// For an output with these inputs; or why they do not fit.
     pub(crate) fn new(output: &Path, sources: &[Source], wanted: &Wanted) -> Result<Self, Failure> {
         let format = Format::of(output);
@@ -72,6 +80,14 @@ impl Layout {
                 other.name
             )));
         }
+        if format == Format::Parquet {
+            same_schema(sources)?;
+            if !matches!(output.extension().and_then(|end| end.to_str()), Some("parquet")) {
+                return Err(Failure::Input(format!(
+                    "{path}: Parquet is compressed inside; name the output without what comes behind .parquet"
+                )));
+            }
+        }
         if matches!(format, Format::Csv | Format::Tsv) {
             let mut headers =
                 sources.iter().filter_map(|source| Some((source, raw::header(source, wanted)?)));
@@ -86,5 +102,18 @@ impl Layout {
             }
         }
         Ok(layout)
+    }
+}
+
+fn same_schema(sources: &[Source]) -> Result<(), Failure> {
+    let mut open = sources.iter().filter_map(|source| Some((source, raw::open_parquet(source).ok()?)));
+    let Some((first, model)) = open.next() else { return Ok(()) };
+    let schema = model.metadata().file_metadata().schema();
+    match open.find(|(_, other)| other.metadata().file_metadata().schema() != schema) {
+        None => Ok(()),
+        Some((other, _)) => Err(Failure::Input(format!(
+            "{} and {} have different columns; name the output .jsonl, which takes both",
+            first.name, other.name
+        ))),
     }
 }

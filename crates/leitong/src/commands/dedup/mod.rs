@@ -4,16 +4,14 @@ mod alarm;
 mod evidence;
 pub(crate) mod format;
 pub(crate) mod journal;
+pub(crate) mod kept;
 mod summary;
 mod write;
 
-use super::batch::{AgainstArgs, BatchArgs, Extras, Job, Ranking, Stages, Taken, Work};
+use super::batch::{AgainstArgs, BatchArgs, Extras, Job, Ranking, Taken, Work};
 use crate::input::raw;
 use crate::output::{Exit, Failure, note};
-use evidence::Found;
 use format::Layout;
-use leitong_detect::batch::Selection;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use summary::Summary;
@@ -95,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         take_in(&job, work, args)
     })?;
     let layout = Layout::new(&args.output, &taken.sources, &taken.wanted)?;
-    let (selection, found) = select(args, &taken)?;
+    let (selection, found) = taken.select(args.batch.memory() / 16)?;
     let sources = match &args.source {
         Some(_) => Some((alarm::names(&taken)?, alarm::sources(&taken)?)),
         None => None,
@@ -155,23 +153,4 @@ fn take_in(job: &Job<'_>, work: Work, args: &Args) -> Result<Taken, Failure> {
             let _ = std::fs::remove_dir_all(&folder);
         }
     })
-}
-
-fn select(args: &Args, taken: &Taken) -> Result<(Selection, Found), Failure> {
-    let mut bytes = Vec::new();
-    taken.work.read("ranks")?.read_to_end(&mut bytes)?;
-    let ranks: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|&number| u64::from_le_bytes(number)).collect();
-    drop(bytes);
-    let mut found = Found::new(args.batch.memory() / 16);
-    let stages = Stages::new(true);
-    let selection = taken.run.select(
-        (!ranks.is_empty()).then_some(&ranks),
-        &|stage, done, total| stages.reached(stage, done, total),
-        &mut |pair| {
-            found.push(pair);
-            Ok(())
-        },
-    )?;
-    found.ready();
-    Ok((selection, found))
 }

@@ -1,12 +1,13 @@
 //! The second time through the inputs: what stays is copied, what goes is written down.
 
-use super::evidence::{Found, line};
-use super::format::Layout;
+use super::evidence::line;
+use super::format::{Format, Layout};
 use super::journal::{Entry, Head, Tail, VERSION};
-use crate::commands::batch::{CODE_AGAINST, CODE_TAKEN, Taken};
+use super::kept::Kept;
+use crate::commands::batch::{CODE_AGAINST, CODE_TAKEN, Found, Taken};
 use crate::input::raw::{self, Record};
-use crate::output::Failure;
 use crate::output::file::{Closed, Output};
+use crate::output::{Failure, json_line};
 use leitong_detect::batch::Fate;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -56,7 +57,7 @@ struct Gone {
 struct Writer<'w> {
     decided: &'w Decided<'w>,
     layout: &'w Layout,
-    out: Output,
+    out: Kept<'w>,
     removed: Option<Output>,
     journal: Option<Output>,
     codes: BufReader<File>,
@@ -73,7 +74,7 @@ pub(super) fn write(decided: &Decided<'_>, layout: &Layout, files: &Files<'_>) -
     let mut writer = Writer {
         decided,
         layout,
-        out: Output::create(files.output)?,
+        out: Kept::create(layout, files.output, files.journal)?,
         removed: files.removed.map(Output::create).transpose()?,
         journal: files.journal.map(Output::create).transpose()?,
         codes: work.read("records")?,
@@ -84,8 +85,17 @@ pub(super) fn write(decided: &Decided<'_>, layout: &Layout, files: &Files<'_>) -
         written: Written::default(),
     };
     writer.begin()?;
+    let mut counts = work.read("counts")?;
     for source in &decided.taken.sources {
-        raw::again(source, &decided.taken.wanted, &mut |record| writer.record(record))?;
+        let mut count = [0; 8];
+        counts.read_exact(&mut count)?;
+        if layout.format == Format::Parquet {
+            let row = Record { shape: source.shape, raw: b"", object: &|| None };
+            (0..u64::from_le_bytes(count)).try_for_each(|_| writer.record(&row))?;
+        } else {
+            raw::again(source, &decided.taken.wanted, &mut |record| writer.record(record))?;
+        }
+        writer.out.end_source(source)?;
     }
     writer.end(files)
 }
@@ -96,16 +106,9 @@ fn changed() -> Failure {
 
 impl Writer<'_> {
     fn begin(&mut self) -> Result<(), Failure> {
-        if !self.layout.header.is_empty() {
-            self.out.put(&self.layout.header)?;
-            self.out.put(self.layout.end.as_bytes())?;
-        }
         let text = self.decided.taken.wanted.options.text.clone();
         let head = Head { leitong_journal: VERSION, format: self.layout.format, text };
-        if let Some(journal) = &mut self.journal {
-            journal.put(&json_line(&head)?)?;
-        }
-        Ok(())
+        self.journal.as_mut().map_or(Ok(()), |journal| journal.put(&json_line(&head)?))
     }
 
     fn record(&mut self, record: &Record<'_>) -> Result<(), Failure> {
@@ -118,7 +121,11 @@ impl Writer<'_> {
                 let own = self.next;
                 self.next += 1;
                 match fate {
-                    Fate::Stays => return self.keep(record),
+                    Fate::Stays if !self.out.stays(record)? => return Err(changed()),
+                    Fate::Stays => {
+                        self.written.kept += 1;
+                        return Ok(());
+                    }
                     Fate::Goes(kept) => gone.pair = Some((own, kept)),
                 }
             }
@@ -127,31 +134,15 @@ impl Writer<'_> {
                 self.against.read_line(&mut line)?;
                 gone.against = serde_json::from_str(&line).map_err(|_| changed())?;
             }
-            _ => return Ok(()),
+            _ => {
+                self.out.is_bad();
+                return Ok(());
+            }
         }
-        if self.journal.is_some() {
-            let raw = self.as_written(record, |raw| String::from_utf8_lossy(raw).into_owned());
-            self.bytes += raw.as_ref().map_or(0, String::len);
-            gone.raw = raw;
-        }
+        gone.raw = self.out.goes(record);
+        self.bytes += gone.raw.as_ref().map_or(0, String::len);
         self.waiting.push(gone);
         if self.waiting.len() >= TOGETHER.0 || self.bytes >= TOGETHER.1 { self.flush() } else { Ok(()) }
-    }
-
-    /// A record as this output has it: as it came, or as an object.
-    fn as_written(&self, record: &Record<'_>, raw: impl FnOnce(&[u8]) -> String) -> Option<String> {
-        if record.is(self.layout.format.shape()) { Some(raw(record.raw)) } else { (record.object)() }
-    }
-
-    fn keep(&mut self, record: &Record<'_>) -> Result<(), Failure> {
-        self.written.kept += 1;
-        if record.is(self.layout.format.shape()) {
-            self.out.put(record.raw)?;
-        } else {
-            let object = (record.object)().ok_or_else(changed)?;
-            self.out.put(object.as_bytes())?;
-        }
-        self.out.put(self.layout.end.as_bytes())
     }
 
     /// Gathers the evidence of those that wait, on all cores, and writes it in order.
@@ -182,7 +173,7 @@ impl Writer<'_> {
             return Err(changed());
         }
         let removed = self.removed.map(Output::close).transpose()?;
-        let out = self.out.close()?;
+        let (out, rows) = self.out.close()?;
         let journal = self.journal.map(|mut journal| {
             let output = files.output.display().to_string();
             let removed = self.written.removed.values().sum();
@@ -190,16 +181,9 @@ impl Writer<'_> {
             journal.close()
         });
         let journal = journal.transpose()?;
-        [removed, journal, Some(out)].into_iter().flatten().try_for_each(Closed::publish)?;
+        [removed, rows, journal, Some(out)].into_iter().flatten().try_for_each(Closed::publish)?;
         Ok(self.written)
     }
-}
-
-pub(crate) fn json_line(value: &impl serde::Serialize) -> Result<Vec<u8>, Failure> {
-    let mut line =
-        serde_json::to_vec(value).map_err(|error| Failure::Input(format!("cannot be written: {error}")))?;
-    line.push(b'\n');
-    Ok(line)
 }
 
 /// What is written about a document that goes.

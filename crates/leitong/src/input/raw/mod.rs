@@ -14,6 +14,7 @@ mod parquet;
 mod separated;
 mod sources;
 
+pub(crate) use parquet::open as open_parquet;
 pub(crate) use separated::header;
 pub(crate) use sources::{Source, expand};
 
@@ -44,6 +45,15 @@ pub(crate) struct Wanted {
     pub(crate) block: usize,
     /// Counts the bytes of files that have been read.
     pub(crate) read: Option<Arc<AtomicU64>>,
+}
+
+impl Wanted {
+    /// For records that were read before, whatever their length.
+    pub(crate) fn everything(text: &str, block: usize) -> Self {
+        let extract = leitong_text::extract::Options { max_text: u64::from(u32::MAX), ..Default::default() };
+        let options = Options { id: "id".into(), text: text.into(), extract, stdin: Default::default() };
+        Self { options, extras: Vec::new(), block, read: None }
+    }
 }
 
 /// One record as a document.

@@ -30,18 +30,18 @@ pub(crate) fn expand(inputs: &[PathBuf], options: &Options) -> (Vec<Source>, Vec
         } else if path.is_dir() {
             for inside in files::paths_below(&path) {
                 match inside {
-                    Ok(path) => sources.push(file(path)),
+                    Ok(path) => sources.push(of_path(path)),
                     Err(error) => bad.push(error),
                 }
             }
         } else {
-            sources.push(file(path));
+            sources.push(of_path(path));
         }
     }
     (sources, bad)
 }
 
-fn file(path: PathBuf) -> Source {
+fn of_path(path: PathBuf) -> Source {
     let shape = match Kind::of_path(&path) {
         Some(Kind::Jsonl) => Shape::Jsonl,
         Some(Kind::Csv) => Shape::Csv,
@@ -49,7 +49,7 @@ fn file(path: PathBuf) -> Source {
         Some(Kind::Parquet) => Shape::Parquet,
         None => Shape::Document,
     };
-    Source { name: path.display().to_string(), path, shape, spooled: false }
+    Source::file(path, shape)
 }
 
 fn stdin(format: StdinFormat) -> Source {
@@ -64,6 +64,11 @@ fn stdin(format: StdinFormat) -> Source {
 }
 
 impl Source {
+    /// A file whose shape is known.
+    pub(crate) fn file(path: PathBuf, shape: Shape) -> Self {
+        Self { name: path.display().to_string(), path, shape, spooled: false }
+    }
+
     /// Whether it is standard input.
     pub(crate) fn is_stdin(&self) -> bool {
         self.name == STDIN && self.spooled

@@ -1,14 +1,12 @@
 //! Two texts side by side: every signal, the shared passages and a verdict with its reason.
 
-use crate::align::{Alignment, Passage, align};
 use crate::fingerprinter::Fingerprinter;
 use crate::prepared::Prepared;
-use crate::units::{Units, units};
 use crate::value::Value;
-use crate::verdict::{Judgement, judge};
+use crate::verdict::Judgement;
+use crate::verify::{Reading, Scratch, evidence, reason, rule, shared_passages};
 use leitong_fingerprint::Fingerprint;
 use leitong_fingerprint::distance::{Overlap, cosine};
-use leitong_text::span::{CodePoints, Span};
 use std::ops::Range;
 
 /// A value of either text.
@@ -79,18 +77,22 @@ impl Fingerprinter {
         let simhash = Both { a: self.bits_of(a), b: self.bits_of(b) };
         let distance = simhash.a.as_ref().zip(simhash.b.as_ref()).and_then(|(x, y)| x.distance(y).ok());
         let minhash = self.minhash_signature(a).zip(self.minhash_signature(b)).map(|(x, y)| x.similarity(&y));
-        let (units_a, units_b) = (units(&a.normalized().text), units(&b.normalized().text));
-        let alignment = align(&units_a.units, &units_b.units);
-        let share = |count: usize| alignment.matched() as f64 / count.max(1) as f64;
+        let (text_a, text_b) = (a.plain_text(), b.plain_text());
+        let found = evidence(&Reading::of(&text_a), &Reading::of(&text_b), &[], &mut Scratch::default());
+        let (ruling, scores) = (rule(&found), found.scores());
         Comparison {
-            judgement: judge(&units_a.units, &units_b.units, &alignment),
+            judgement: Judgement {
+                verdict: ruling.verdict,
+                reason: reason(&found, ruling),
+                scores: Some(scores),
+            },
             shingles: self.shingle_set(a).overlap(&self.shingle_set(b)),
             marks: Overlap::of_sorted(&self.mark_hashes(a), &self.mark_hashes(b)),
             cosine: self.cosine(a, b),
             keywords: Both { a: self.keyword_bits(a), b: self.keyword_bits(b) },
             sentence_code: same_places(&self.code(a), &self.code(b)),
-            passages: passages(a, b, &units_a, &units_b, &alignment),
-            covered: Both { a: share(units_a.units.len()), b: share(units_b.units.len()) },
+            passages: shared_passages(&text_a, &text_b),
+            covered: Both { a: scores.a_in_b, b: scores.b_in_a },
             letters: Both { a: a.letters().text.chars().count(), b: b.letters().text.chars().count() },
             simhash,
             distance,
@@ -101,8 +103,7 @@ impl Fingerprinter {
     /// The passages that both documents have: what [`Fingerprinter::compare`] gives, without the rest.
     #[must_use]
     pub fn shared_passages(&self, a: &Prepared<'_>, b: &Prepared<'_>) -> Vec<SharedPassage> {
-        let (units_a, units_b) = (units(&a.normalized().text), units(&b.normalized().text));
-        passages(a, b, &units_a, &units_b, &align(&units_a.units, &units_b.units))
+        shared_passages(&a.plain_text(), &b.plain_text())
     }
 
     fn bits_of(&self, document: &Prepared<'_>) -> Option<Fingerprint> {
@@ -145,65 +146,6 @@ fn same_places(a: &str, b: &str) -> f64 {
     let longer = a.chars().count().max(b.chars().count());
     let same = a.chars().zip(b.chars()).filter(|(x, y)| x == y).count();
     if longer == 0 { 0.0 } else { same as f64 / longer as f64 }
-}
-
-/// Passages of units as code points of the originals.
-fn passages(
-    a: &Prepared<'_>,
-    b: &Prepared<'_>,
-    ua: &Units,
-    ub: &Units,
-    alignment: &Alignment,
-) -> Vec<SharedPassage> {
-    let (in_a, in_b) = (Places::new(a, ua), Places::new(b, ub));
-    let found = alignment.passages.iter().map(|passage| SharedPassage {
-        a: in_a.of(&passage.a),
-        b: in_b.of(&passage.b),
-        matched: passage.matched,
-        differing: passage.differing,
-        equal: equal_runs(passage, alignment)
-            .iter()
-            .map(|run| Both { a: in_a.of(&run.a), b: in_b.of(&run.b) })
-            .collect(),
-    });
-    found.collect()
-}
-
-/// The runs of units in a passage that are partners one after another.
-fn equal_runs(passage: &Passage, alignment: &Alignment) -> Vec<Both<Range<usize>>> {
-    let mut runs: Vec<Both<Range<usize>>> = Vec::new();
-    for i in passage.a.clone() {
-        let Some(j) = alignment.partners[i].map(|j| j as usize).filter(|j| passage.b.contains(j)) else {
-            continue;
-        };
-        match runs.last_mut() {
-            Some(run) if run.a.end == i && run.b.end == j => (run.a.end, run.b.end) = (i + 1, j + 1),
-            _ => runs.push(Both { a: i..i + 1, b: j..j + 1 }),
-        }
-    }
-    runs
-}
-
-/// Where units stand in the original, in code points.
-struct Places {
-    /// The code points of every unit.
-    points: Vec<(usize, usize)>,
-}
-
-impl Places {
-    fn new(document: &Prepared<'_>, units: &Units) -> Self {
-        let (text, map) = (document.plain_text(), &document.normalized().map);
-        let (mut starts, mut ends) = (CodePoints::new(&text), CodePoints::new(&text));
-        let place = |unit: &Span| {
-            let source = map.to_source(*unit);
-            (starts.at(source.start as usize), ends.at(source.end as usize))
-        };
-        Self { points: units.spans.iter().map(place).collect() }
-    }
-
-    fn of(&self, range: &Range<usize>) -> Range<usize> {
-        self.points[range.start].0..self.points[range.end - 1].1
-    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@
 //! # Ok::<(), leitong_detect::RecipeError>(())
 //! ```
 
-pub mod align;
 pub mod batch;
 pub mod compare;
 pub mod detector;
@@ -29,7 +28,7 @@ mod prepared;
 mod python;
 pub mod recipe;
 mod simhash;
-pub mod units;
+mod units;
 mod value;
 pub mod verdict;
 pub mod verify;

@@ -7,12 +7,11 @@
 use super::answer::{Added, Match, Outcome};
 use super::document::{Document, Evidence, When};
 use super::evidence::Pair;
-use super::judge::Asking;
-use super::signals::{Ready, probes};
+use super::judge::{Asking, Judged};
+use super::order::waves;
+use super::signals::Ready;
 use super::{Collection, DetectError, DocumentError};
-use crate::verdict::Judgement;
-use leitong_store::{Addition, Candidate, Policy, Record};
-use std::collections::BTreeMap;
+use leitong_store::{Addition, Candidate, Policy, Probe};
 
 /// Candidates the store hands back the first time; more with every further round.
 const FIRST_LIMIT: usize = 16;
@@ -21,14 +20,14 @@ const MOST_LIMIT: usize = 4096;
 const TOGETHER: usize = 1024;
 
 /// A document on its way into the store.
-struct Attempt {
-    ready: Ready,
+pub(super) struct Attempt {
+    pub(super) ready: Ready,
     /// Where it stands in the batch.
     place: usize,
     judged: Vec<u64>,
     limit: usize,
     /// Attempts before it that must be settled first.
-    waits_for: Vec<usize>,
+    pub(super) waits_for: Vec<usize>,
     outcome: Option<Outcome>,
 }
 
@@ -54,8 +53,8 @@ impl Collection {
             }
         }
         let added = match when {
-            When::Replace => self.add_by(good, &Policy::Replace)?,
-            When::New => self.add_by(good, &Policy::New)?,
+            When::Replace => self.add_all(good, &Policy::Replace)?,
+            When::New => self.add_all(good, &Policy::New)?,
             When::UnlessDuplicate => self.add_unless(good, evidence)?,
         };
         self.release_added(added.iter().map(|(_, added)| added))?;
@@ -63,6 +62,24 @@ impl Collection {
             answers[place] = Some(Ok(added));
         }
         Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// Stores documents whatever is there. Copies of one another within the batch are stored one after the other, so that
+    /// the later knows the first of its group.
+    pub(super) fn add_all(
+        &self,
+        good: Vec<(usize, Ready)>,
+        policy: &Policy,
+    ) -> Result<Vec<(usize, Added)>, DetectError> {
+        if !self.settings().judge.uses_marks() {
+            return self.add_by(good, policy);
+        }
+        let mut added = Vec::with_capacity(good.len());
+        for mut wave in waves(good) {
+            self.find_origins(&mut wave)?;
+            added.extend(self.add_by(wave, policy)?);
+        }
+        Ok(added)
     }
 
     fn add_by(&self, good: Vec<(usize, Ready)>, policy: &Policy) -> Result<Vec<(usize, Added)>, DetectError> {
@@ -96,7 +113,7 @@ impl Collection {
             self.settle(&mut attempts)?;
         } else {
             for attempts in attempts.chunks_mut(TOGETHER) {
-                find_who_waits(attempts, self.settings().distance);
+                self.find_who_waits(attempts);
                 self.settle(attempts)?;
             }
         }
@@ -131,7 +148,8 @@ impl Collection {
 
     fn attempt(&self, open: &mut [&mut Attempt]) -> Result<(), DetectError> {
         let within = self.settings().distance;
-        let additions = open.iter().map(|attempt| attempt.addition(within)).collect();
+        let probes = |attempt: &Attempt| self.probes(&attempt.ready.record.signals, within);
+        let additions = open.iter().map(|attempt| attempt.addition(probes(attempt))).collect();
         let mut refused: Vec<Option<Vec<Candidate>>> = Vec::with_capacity(open.len());
         for (attempt, added) in open.iter_mut().zip(self.store().add(self.name(), additions)?) {
             refused.push(match added {
@@ -166,19 +184,23 @@ impl Attempt {
         Self { ready, place, judged: Vec::new(), limit: FIRST_LIMIT, waits_for: Vec::new(), outcome: None }
     }
 
-    fn addition(&self, within: u32) -> Addition {
-        let record: Record = self.ready.record.clone();
-        let (probes, judged) = (probes(&record.signals, within), self.judged.clone());
+    fn addition(&self, probes: Vec<Probe>) -> Addition {
+        let (record, judged) = (self.ready.record.clone(), self.judged.clone());
         Addition::new(record, Policy::Unless { probes, judged, limit: self.limit })
     }
 
     /// Either it is a duplicate of something, or it will be tried again.
-    fn weigh(&mut self, found: Vec<Candidate>, judged: Vec<Judgement>, collection: &str) {
+    fn weigh(&mut self, found: Vec<Candidate>, judged: Judged, collection: &str) {
         self.judged.extend(found.iter().map(|candidate| candidate.rank.version));
         self.limit = (self.limit * 4).min(MOST_LIMIT);
-        let duplicates =
-            found.into_iter().zip(judged).filter(|(_, judgement)| judgement.verdict.is_duplicate());
-        let matches: Vec<Match> = duplicates.map(|(found, why)| Match::new(collection, found, why)).collect();
+        self.ready.record.origin = self.ready.record.origin.or(judged.origin);
+        let duplicates = found
+            .into_iter()
+            .zip(judged.judgements)
+            .filter(|(_, judgement)| judgement.verdict.is_duplicate());
+        let asking = &self.ready.record.signals;
+        let matches: Vec<Match> =
+            duplicates.map(|(found, why)| Match::new(collection, asking, found, why)).collect();
         if !matches.is_empty() {
             self.outcome = Some(Outcome::Duplicate { matches });
         }
@@ -188,24 +210,4 @@ impl Attempt {
         let simhash = self.ready.simhash().cloned();
         Some((self.place, Added { id: self.ready.record.id, simhash, outcome: self.outcome? }))
     }
-}
-
-/// A document that is near an earlier one of the batch, or has the same id, waits until that is settled: while the earlier is
-/// being judged, the later must not be stored in its place.
-fn find_who_waits(attempts: &mut [Attempt], within: u32) {
-    let mut by_id: BTreeMap<String, usize> = BTreeMap::new();
-    for later in 0..attempts.len() {
-        let near = |earlier: &usize| meet(&attempts[*earlier].ready, &attempts[later].ready, within);
-        let mut waits_for: Vec<usize> = (0..later).filter(near).collect();
-        waits_for.extend(by_id.insert(attempts[later].ready.record.id.clone(), later));
-        attempts[later].waits_for = waits_for;
-    }
-}
-
-/// Whether a probe of one would find the other.
-fn meet(a: &Ready, b: &Ready, within: u32) -> bool {
-    let distance = a.simhash().zip(b.simhash()).and_then(|(a, b)| a.distance(b).ok());
-    let keys = &a.record.signals.keys;
-    distance.is_some_and(|distance| distance <= within)
-        || b.record.signals.keys.iter().any(|key| keys.contains(key))
 }

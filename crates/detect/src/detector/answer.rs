@@ -1,7 +1,7 @@
 //! What goes out: matches, and what became of documents.
 
 use crate::compare::SharedPassage;
-use crate::verdict::Verdict;
+use crate::verdict::{Scores, Verdict};
 use leitong_fingerprint::Fingerprint;
 
 /// A stored document that a question or a document matches.
@@ -15,10 +15,12 @@ pub struct Match {
     pub verdict: Verdict,
     /// In how many bits the SimHashes differ; none where one of them has none.
     pub distance: Option<u32>,
-    /// The share of all shingles of both that are shared. Only where asked for and both texts are there.
+    /// The share of all runs of five units of both that are shared. Where texts are compared, or asked for and there.
     pub jaccard: Option<f64>,
-    /// The larger share of one text's shingles that the other has. Like `jaccard`.
+    /// The larger share of one text that the other has. Like `jaccard`.
     pub containment: Option<f64>,
+    /// All figures the verdict went by, unless only fingerprints were compared.
+    pub scores: Option<Scores>,
     /// Its title.
     pub title: Option<String>,
     /// Its source.

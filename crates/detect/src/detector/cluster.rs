@@ -64,13 +64,16 @@ impl Collection {
         documents: Vec<Document>,
     ) -> Result<Vec<Result<Assigned, DocumentError>>, DetectError> {
         let mut answers: Vec<Result<Option<Assigned>, DocumentError>> = Vec::with_capacity(documents.len());
-        let mut records = Vec::new();
+        let mut good = Vec::new();
         for (place, ready) in self.ready(documents).into_iter().enumerate() {
             answers.push(ready.map(|ready| {
-                records.push((place, ready.record));
+                good.push((place, ready));
                 None
             }));
         }
+        // Copies within the batch are not looked for: they count as sources of their own.
+        self.find_origins(&mut good)?;
+        let records: Vec<_> = good.into_iter().map(|(place, ready)| (place, ready.record)).collect();
         let ids: Vec<&str> = records.iter().map(|(_, record)| record.id.as_str()).collect();
         let centres = self.centres_among(&ids)?;
         for run in runs(records, &centres) {

@@ -4,7 +4,7 @@ use super::answer::Checked;
 use super::document::{CheckOptions, Question};
 use super::judge::Asking;
 use super::search::Search;
-use super::signals::{each, probes};
+use super::signals::each;
 use super::{CollectionSettings, DetectError, Detector, DocumentError};
 use crate::{Fingerprinter, RecipeDigest, Scratch};
 use leitong_fingerprint::Fingerprint;
@@ -97,8 +97,8 @@ impl Collection {
         let within = self.within(options.distance)?;
         let asked = each(questions, |question, scratch| self.asked(question, scratch));
         let searches = asked.iter().flatten().map(|asked| Search {
-            asking: Asking { signals: &asked.signals, text: asked.text.as_deref() },
-            probes: probes(&asked.signals, within),
+            asking: Asking { signals: &asked.signals, text: asked.text.as_deref(), origin: None },
+            probes: self.probes(&asked.signals, within),
             except: asked.id.as_deref(),
             limit: asked.limit,
         });

@@ -1,16 +1,18 @@
 //! Records as lines of JSON: for other programs, and for moving a collection to another recipe.
 //!
-//! A line is `{"id", "text", "title", "source", "published", "expires", "recipe", "simhash", "exact", "cluster", "metadata"}`;
-//! what a record does not have is left out. `simhash` and `exact` are hexadecimal and belong to the recipe whose digest is
+//! A line is `{"id", "text", "title", "source", "published", "expires", "recipe", "simhash", "exact", "cluster", "outline",
+//! "metadata"}`; what a record does not have is left out, and `outline` where there is a text to make it from. `simhash` and `exact` are hexadecimal and belong to the recipe whose digest is
 //! `recipe`. For an import `id` and `text` are enough; where a line has no `recipe`, so that no export has written it, all its
 //! other fields are stored as metadata.
 
 use super::pace::{TEXTS, TextPace, text_length};
-use super::signals::{set_cluster, signals_of};
+use super::signals::{Ready, set_cluster, signals_of};
+use super::verify::outline;
 use super::{Collection, DetectError, Detector, Document, DocumentError, time};
 use crate::RecipeDigest;
+use crate::verify::Reading;
 use leitong_fingerprint::Fingerprint;
-use leitong_store::{Addition, Key, Policy, Record, Signals, Space, Store, Want};
+use leitong_store::{Key, Mark, Outline, Policy, Record, Signals, Space, Store, Want};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::io::{BufRead, Read, Write};
@@ -104,7 +106,7 @@ impl Collection {
             match ready {
                 Ok(ready) => {
                     done.made += 1;
-                    additions.push((number, ready.record));
+                    additions.push((number, ready));
                 }
                 Err(error) => refused.push((number, error)),
             }
@@ -115,13 +117,12 @@ impl Collection {
         self.store_lines(additions)
     }
 
-    fn store_lines(&self, mut additions: Vec<(u64, Record)>) -> Result<(), DetectError> {
+    fn store_lines(&self, mut additions: Vec<(u64, Ready)>) -> Result<(), DetectError> {
         // Of several lines with the same id the last wins.
         additions.sort_by_key(|(number, _)| *number);
-        let ids: Vec<String> = additions.iter().map(|(_, record)| record.id.clone()).collect();
-        let additions =
-            additions.into_iter().map(|(_, record)| Addition::new(record, Policy::Replace)).collect();
-        self.store().add(self.name(), additions)?;
+        let ids: Vec<String> = additions.iter().map(|(_, ready)| ready.record.id.clone()).collect();
+        let additions = additions.into_iter().map(|(number, ready)| (number as usize, ready)).collect();
+        self.add_all(additions, &Policy::Replace)?;
         self.release_outdated(ids)
     }
 
@@ -133,8 +134,15 @@ impl Collection {
             let mut near = record.signals.near.iter();
             near.try_for_each(|(space, fingerprint)| self.check_near(*space, fingerprint))?;
             record.validate()?;
-            record.text = record.text.filter(|_| self.settings().keep_texts);
-            return Ok(Entry::Whole(record));
+            let keeps = self.settings().keep_texts;
+            if let Some(text) = record.text.as_deref().filter(|_| self.settings().judge.uses_marks()) {
+                record.signals.outline = outline(&Reading::of(text), keeps);
+            }
+            // What stands for the text until it is known where the record belongs.
+            let text = record.text.take();
+            let (kept, text) = if keeps { (text, None) } else { (None, text) };
+            record.text = kept;
+            return Ok(Entry::Whole(Ready { record, text }));
         }
         if line.text.is_none() {
             let foreign = line.simhash.is_some() || line.exact.is_some();
@@ -147,7 +155,7 @@ impl Collection {
 /// What a line is good for.
 enum Entry {
     /// A record as it is.
-    Whole(Record),
+    Whole(Ready),
     /// A document whose fingerprints are to be made.
     Content(Document),
 }
@@ -177,6 +185,9 @@ pub(super) struct Line {
     /// Signals that do not follow from the fields above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signals: Option<RawSignals>,
+    /// What stands for a text that is not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    outline: Option<WrittenOutline>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     metadata: Map<String, Value>,
     /// Fields of other names.
@@ -196,6 +207,27 @@ struct RawSignals {
     keys: Vec<(u8, String)>,
 }
 
+/// An outline in its written form: hashes and places of marks by turns.
+#[derive(Debug, Serialize, Deserialize)]
+struct WrittenOutline {
+    units: u32,
+    marks: Vec<(u32, u32)>,
+    numbers: Vec<u64>,
+}
+
+impl WrittenOutline {
+    fn of(outline: &Outline) -> Self {
+        let marks = outline.marks.iter().map(|mark| (mark.hash, mark.at)).collect();
+        Self { units: outline.units, marks, numbers: outline.numbers.clone() }
+    }
+
+    fn into_outline(self) -> Outline {
+        let mut marks: Vec<Mark> = self.marks.into_iter().map(|(hash, at)| Mark { hash, at }).collect();
+        marks.sort_unstable_by_key(|mark| (mark.at, mark.hash));
+        Outline { units: self.units, marks, numbers: self.numbers }
+    }
+}
+
 /// A time, written as seconds or in words.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -210,10 +242,14 @@ impl Line {
         let signals = record.signals;
         let derived = derive(&record.id, &signals, record.cluster.as_ref());
         let hex = |(space, fingerprint): &(Space, Fingerprint)| (space.0, fingerprint.to_string());
-        let raw = (derived != signals).then(|| RawSignals {
+        let follow = (&derived.near, &derived.keys) == (&signals.near, &signals.keys);
+        let raw = (!follow).then(|| RawSignals {
             near: signals.near.iter().map(hex).collect(),
             keys: signals.keys.iter().map(|key| (key.kind, format!("{:016x}", key.value))).collect(),
         });
+        // Made again from the text where that is there.
+        let outline = (record.text.is_none() && !signals.outline.is_empty())
+            .then(|| WrittenOutline::of(&signals.outline));
         Self {
             id: record.id,
             text: record.text,
@@ -226,6 +262,7 @@ impl Line {
             exact: signals.exact.map(|digest| format!("{digest:032x}")),
             cluster: record.cluster.map(|(centre, distance)| InCluster { centre, distance }),
             signals: raw,
+            outline,
             metadata: record.metadata,
             rest: Map::new(),
         }
@@ -235,9 +272,10 @@ impl Line {
     pub(super) fn into_record(self) -> Result<Record, DocumentError> {
         let simhash = self.simhash.as_deref().map(fingerprint).transpose()?;
         let exact = self.exact.as_deref().map(|hex| number(hex, 32)).transpose()?;
+        let outline = self.outline.map(WrittenOutline::into_outline).unwrap_or_default();
         let mut record = Record {
             id: self.id,
-            signals: signals_of(simhash, exact),
+            signals: Signals { outline, ..signals_of(simhash, exact) },
             title: self.title,
             source: self.source,
             published: self.published.map(Seconds::get).transpose()?,

@@ -7,9 +7,9 @@
 //! |---|---|
 //! | `settings` | what a collection is made with, and how it is written down |
 //! | `signals` | what a document can be found by |
-//! | `search`, `judge`, `evidence` | from a question to matches |
+//! | `search`, `judge`, `verify`, `evidence` | from a question to matches |
 //! | `pace` | how much to ask a store for at a time |
-//! | `add` | storing, unless duplicate |
+//! | `add`, `order` | storing, unless duplicate; who in a batch waits for whom |
 //! | `similar`, `cursor`, [`filter`], [`time`] | lists of stored documents, page by page |
 //! | `cluster`, `release` | streaming Single-Pass |
 //! | [`exchange`] | lines of JSON out and in |
@@ -25,6 +25,7 @@ mod evidence;
 pub mod exchange;
 pub mod filter;
 mod judge;
+mod order;
 mod pace;
 mod release;
 mod search;
@@ -34,6 +35,7 @@ mod similar;
 #[cfg(test)]
 mod tests;
 pub mod time;
+mod verify;
 
 pub use answer::{Added, Assigned, Checked, Cluster, Match, Member, NoEvidence, Outcome};
 pub use collection::Collection;

@@ -5,9 +5,10 @@ use super::document::Evidence;
 use super::evidence::Pair;
 use super::judge::Asking;
 use super::pace::{self, Pace};
+use super::verify::shown_distance;
 use super::{Collection, DetectError, Filter};
 use crate::verdict::{Judgement, Verdict};
-use leitong_store::{Candidate, Probe, Query, Rank};
+use leitong_store::{Candidate, Probe, Query, Rank, Signals};
 
 /// Candidates asked for beyond the limit, so that a filter or a judge that declines does not cost another round.
 const SPARE: usize = 32;
@@ -35,6 +36,9 @@ struct Progress<'a> {
 impl<'a> Progress<'a> {
     fn new(search: Search<'a>, spare: usize) -> Self {
         let done = search.probes.is_empty();
+        // Whoever is judged by evidence is judged beside all others: a copy among them changes what is rare.
+        let by_marks = search.probes.iter().any(|probe| matches!(probe, Probe::Marks(_)));
+        let spare = if by_marks { MOST_AT_FIRST } else { spare };
         let pace = Pace::new(search.limit.saturating_add(spare).min(MOST_AT_FIRST));
         Self { search, pace, after: None, matches: Vec::new(), more: false, done }
     }
@@ -55,21 +59,29 @@ impl<'a> Progress<'a> {
         if self.matches.len() == self.search.limit {
             (self.more, self.done) = (true, true);
         } else {
-            self.matches.push(Match::new(collection, candidate, judgement));
+            let asking = self.search.asking.signals;
+            self.matches.push(Match::new(collection, asking, candidate, judgement));
         }
     }
 }
 
 impl Match {
-    pub(super) fn new(collection: &str, candidate: Candidate, judgement: Judgement) -> Self {
+    pub(super) fn new(
+        collection: &str,
+        asking: &Signals,
+        candidate: Candidate,
+        judgement: Judgement,
+    ) -> Self {
+        let distance = shown_distance(asking, &candidate);
         let Candidate { rank, record } = candidate;
         Self {
             collection: collection.to_owned(),
             id: record.id,
             verdict: judgement.verdict,
-            distance: (rank.distance != Rank::FAR).then_some(rank.distance),
-            jaccard: None,
-            containment: None,
+            distance,
+            jaccard: judgement.scores.map(|scores| scores.jaccard),
+            containment: judgement.scores.map(|scores| scores.containment()),
+            scores: judgement.scores,
             title: record.title,
             source: record.source,
             published: record.published,
@@ -79,6 +91,17 @@ impl Match {
             no_evidence: None,
         }
     }
+}
+
+/// How much a match says: whole documents before quotes, and then by what is shared.
+fn strength(judgement: &Judgement) -> f64 {
+    let class = match judgement.verdict {
+        Verdict::Exact => 3.0,
+        verdict if verdict.is_duplicate() => 2.0,
+        Verdict::Quotes => 1.0,
+        _ => 0.0,
+    };
+    10.0 * class + judgement.scores.map_or(1.0, |scores| scores.jaccard + scores.containment())
 }
 
 impl Collection {
@@ -126,7 +149,11 @@ impl Collection {
         let cases = open.iter().zip(&found).map(|(one, found)| (one.search.asking, &found.candidates[..]));
         let judged = self.judge(&cases.collect::<Vec<_>>())?;
         for ((one, found), judged) in open.iter_mut().zip(found).zip(judged) {
-            for (candidate, judgement) in found.candidates.into_iter().zip(judged) {
+            let mut judged: Vec<_> = found.candidates.into_iter().zip(judged.judgements).collect();
+            if self.settings().judge.uses_marks() {
+                judged.sort_by(|x, y| strength(&y.1).total_cmp(&strength(&x.1)));
+            }
+            for (candidate, judgement) in judged {
                 one.take(candidate, judgement, self.name());
             }
         }

@@ -22,7 +22,7 @@ impl CollectionSettings {
     /// The default settings with a recipe.
     #[must_use]
     pub fn new(recipe: Recipe) -> Self {
-        Self { recipe, distance: 3, keep_texts: true, judge: Judge::Distance }
+        Self { recipe, distance: 3, keep_texts: true, judge: Judge::default() }
     }
 
     /// As a store keeps it.

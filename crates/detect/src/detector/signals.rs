@@ -1,8 +1,10 @@
 //! What a document can be found by.
 
 use super::document::Document;
+use super::verify::outline;
 use super::{Collection, DocumentError};
 use crate::Scratch;
+use crate::verify::Reading;
 use leitong_fingerprint::Fingerprint;
 use leitong_fingerprint::hash::own64;
 use leitong_store::{Key, MOST_TEXT, Probe, Record, Signals, Space, StoreError};
@@ -50,14 +52,16 @@ pub(super) fn set_cluster(record: &mut Record, cluster: Option<(String, u32)>) {
 }
 
 /// The probes that find whatever may be a duplicate of these signals.
-pub(super) fn probes(signals: &Signals, within: u32) -> Vec<Probe> {
+fn probes(signals: &Signals, within: u32, by_marks: bool) -> Vec<Probe> {
+    let marks =
+        (by_marks && !signals.outline.marks.is_empty()).then(|| Probe::Marks(signals.outline.hashes()));
     let near = signals.near(Space::DOCUMENTS).map(|fingerprint| Probe::Near {
         space: Space::DOCUMENTS,
         fingerprint: fingerprint.clone(),
         within,
     });
     let exact = signals.keys.iter().filter(|key| key.kind == KEY_EXACT).map(|&key| Probe::Key(key));
-    near.into_iter().chain(exact).collect()
+    near.into_iter().chain(exact).chain(marks).collect()
 }
 
 /// A document that can be stored, with its text for whoever judges.
@@ -98,10 +102,19 @@ impl Collection {
             return Err(too_long.into());
         }
         let (made, exact) = self.fingerprinter().simhash_and_digest(text, scratch);
-        match given.filter(|given| made.as_ref() != Some(*given)) {
-            Some(given) => Err(DocumentError::OtherFingerprint { given: given.clone(), made }),
-            None => Ok(signals_of(made, exact)),
+        if let Some(given) = given.filter(|given| made.as_ref() != Some(*given)) {
+            return Err(DocumentError::OtherFingerprint { given: given.clone(), made });
         }
+        let mut signals = signals_of(made, exact);
+        if self.settings().judge.uses_marks() {
+            signals.outline = outline(&Reading::of(text), self.settings().keep_texts);
+        }
+        Ok(signals)
+    }
+
+    /// The probes that find whatever may be a duplicate of these signals, within the distance or less.
+    pub(super) fn probes(&self, signals: &Signals, within: u32) -> Vec<Probe> {
+        probes(signals, within, self.settings().judge.uses_marks())
     }
 
     /// Makes documents ready to be stored, in parallel.

@@ -6,7 +6,6 @@ use super::document::{DEFAULT_LIMIT, Evidence};
 use super::evidence::Pair;
 use super::judge::Asking;
 use super::pace::Pace;
-use super::signals::probes;
 use super::{Collection, DetectError, Filter};
 use crate::verdict::{Judgement, Verdict};
 use leitong_store::{Candidate, Found, Probe, Query, Rank, Stored, Want};
@@ -137,7 +136,7 @@ impl Collection {
         };
         Ok(List {
             pace: Pace::new(first),
-            probes: probes(&asked.record.signals, within),
+            probes: collection.probes(&asked.record.signals, within),
             except: own.then(|| asked.record.id.clone()),
             collection,
             asked,
@@ -185,9 +184,10 @@ impl List<'_> {
         self.pace.grow(&candidates);
         candidates.retain(|candidate| self.filter.holds(&candidate.record));
         let record = &self.asked.record;
-        let asking = Asking { signals: &record.signals, text: record.text.as_deref() };
+        let origin = self.except.is_some().then(|| record.origin.unwrap_or(self.asked.version));
+        let asking = Asking { signals: &record.signals, text: record.text.as_deref(), origin };
         let judged = self.collection.judge(&[(asking, &candidates[..])])?.pop().unwrap_or_default();
-        let matches = candidates.into_iter().zip(judged);
+        let matches = candidates.into_iter().zip(judged.judgements);
         self.buffer.extend(matches.filter(|(_, judgement)| judgement.verdict != Verdict::Different));
         Ok(())
     }
@@ -218,7 +218,7 @@ fn nearest(lists: &mut [List<'_>], after: Option<Position>, limit: usize) -> Res
         let list = &mut lists[at];
         if let Some((candidate, judgement)) = list.take() {
             let collection = list.collection.name().to_owned();
-            let found = Match::new(&collection, candidate, judgement);
+            let found = Match::new(&collection, &list.asked.record.signals, candidate, judgement);
             page.push((Position::Distance { rank, collection }, found));
         }
     }
@@ -245,6 +245,7 @@ fn newest(lists: &mut [List<'_>], after: Option<Position>, limit: usize) -> Resu
     };
     let mut kept = BTreeMap::new();
     let mut more = false;
+    let asking = lists.first().map(|list| &list.asked.record.signals);
     for list in lists {
         let collection = list.collection.name().to_owned();
         while list.peek()?.is_some() {
@@ -261,10 +262,11 @@ fn newest(lists: &mut [List<'_>], after: Option<Position>, limit: usize) -> Resu
             }
         }
     }
-    let page =
-        kept.into_iter().map(|((Reverse(published), Reverse(version), collection), (candidate, why))| {
-            let found = Match::new(&collection, candidate, why);
-            (Position::Newest { published, version, collection }, found)
-        });
+    let page = kept.into_iter().filter_map(
+        |((Reverse(published), Reverse(version), collection), (candidate, why))| {
+            let found = Match::new(&collection, asking?, candidate, why);
+            Some((Position::Newest { published, version, collection }, found))
+        },
+    );
     Ok((page.collect(), more))
 }

@@ -5,6 +5,7 @@
 
 use leitong_fingerprint::marks::Mark;
 use leitong_text::units::Unit;
+use std::cmp::Reverse;
 
 /// Longest difference inside a passage, in units of either side.
 pub(super) const GAP: usize = 8;
@@ -12,6 +13,9 @@ pub(super) const GAP: usize = 8;
 const AGREE: usize = 3;
 /// A mark that repeats in both texts seeds all its combinations up to this many, and beyond that the n-th with the n-th.
 const COMBINATIONS: usize = 9;
+/// Units of a text that is aligned by runs shorter than marks, and of the longest text beside it.
+const POST: usize = 64;
+const LONGEST_BESIDE: usize = 512;
 /// No partner.
 pub(super) const FREE: u32 = u32::MAX;
 
@@ -85,10 +89,40 @@ impl Scratch {
             let Seed { a: i, b: j, .. } = self.seeds[at];
             let (i, j) = (i as usize, j as usize);
             // Equal hashes of different runs are rare, but happen.
-            if self.partner_a[i] == FREE && self.partner_b[j] == FREE && a[i] == b[j] {
+            if self.free(i, j) && a[i] == b[j] {
                 self.grow(a, b, i, j);
             }
         }
+        if a.len() <= POST && b.len() <= LONGEST_BESIDE {
+            self.align_short(a, b);
+        }
+    }
+
+    /// Short texts have few marks: what they leave is aligned by shorter runs too, the longest first.
+    fn align_short(&mut self, a: &[Unit], b: &[Unit]) {
+        let least = (a.len() / 4).clamp(2, 6);
+        let weight = match self.seeds.len() as u32 {
+            0 => super::FULL,
+            count => self.seeds.iter().map(|seed| seed.weight).sum::<u32>() / count,
+        };
+        let mut runs: Vec<(Reverse<usize>, usize, usize)> = Vec::new();
+        for i in 0..a.len() {
+            for j in (0..b.len()).filter(|&j| a[i] == b[j] && self.free(i, j)) {
+                let begins = i == 0 || j == 0 || a[i - 1] != b[j - 1] || !self.free(i - 1, j - 1);
+                let length = a[i..].iter().zip(&b[j..]).take_while(|(x, y)| x == y).count();
+                if begins && length >= least {
+                    runs.push((Reverse(length), i, j));
+                }
+            }
+        }
+        runs.sort_unstable();
+        for (_, i, j) in runs {
+            if (0..least).all(|step| self.free(i + step, j + step)) {
+                self.grow(a, b, i, j);
+                self.seeds.push(Seed { a: i as u32, b: j as u32, weight });
+            }
+        }
+        self.seeds.sort_unstable_by_key(|seed| (seed.a, seed.b));
     }
 
     fn grow(&mut self, a: &[Unit], b: &[Unit], i: usize, j: usize) {
@@ -157,7 +191,7 @@ impl Passage {
 }
 
 /// Calls `each` with the places of marks that both have.
-fn shared(a: &[Mark], b: &[Mark], mut each: impl FnMut(usize, usize)) {
+pub(super) fn shared(a: &[Mark], b: &[Mark], mut each: impl FnMut(usize, usize)) {
     let end = |marks: &[Mark], from: usize| {
         from + marks[from..].iter().take_while(|mark| mark.hash == marks[from].hash).count()
     };

@@ -1,9 +1,9 @@
 //! What is known of a pair when it is judged.
 
+use super::FULL;
 use super::align::{FREE, Scratch};
 use super::numbers::{self, Numbers};
 use super::reading::Reading;
-use super::{FULL, Passage};
 
 /// What two texts share and what differs. `a` is the shorter one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -24,8 +24,12 @@ pub struct Evidence {
     pub runs: u32,
     /// The best passage: what is rare of it less what differs in it.
     pub best: f64,
-    /// All good passages together, counted the same way.
+    /// All passages together that are not tiny, counted the same way.
     pub scattered: f64,
+    /// What is rare in passages that are word for word the same and nowhere else: sentences taken over.
+    pub verbatim: f64,
+    /// Differences inside passages.
+    pub gaps: u32,
     /// Numbers.
     pub numbers: Numbers,
 }
@@ -56,11 +60,8 @@ pub fn evidence(x: &Reading, y: &Reading, weights: &[u32], scratch: &mut Scratch
         found.runs += 1 + passage.gaps;
         let rare = passage.rare as f64 / f64::from(FULL);
         found.rare += rare;
-        let score = score(passage);
-        found.best = found.best.max(score);
-        if score >= SCATTERED {
-            found.scattered += score;
-        }
+        found.gaps += passage.gaps;
+        found.add_passage(passage.matched, rare, passage.differing);
     }
     if found.matched > 0 {
         let [numbers_a, numbers_b] = &mut scratch.numbers;
@@ -77,10 +78,23 @@ pub fn evidence(x: &Reading, y: &Reading, weights: &[u32], scratch: &mut Scratch
 }
 
 /// The least score of a passage that is worth adding to others.
-const SCATTERED: f64 = 12.0;
+const SCATTERED: f64 = 8.0;
+/// Units of a passage that counts as taken over word for word, and the share of it that has to be rare.
+const VERBATIM: u32 = 16;
+const VERBATIM_RARE: f64 = 0.95;
 
-fn score(passage: &Passage) -> f64 {
-    passage.rare as f64 / f64::from(FULL) - f64::from(passage.differing)
+impl Evidence {
+    /// Counts a passage.
+    pub(super) fn add_passage(&mut self, matched: u32, rare: f64, differing: u32) {
+        let score = rare - f64::from(differing);
+        self.best = self.best.max(score);
+        if score >= SCATTERED {
+            self.scattered += score;
+        }
+        if differing == 0 && matched >= VERBATIM && rare >= VERBATIM_RARE * f64::from(matched) {
+            self.verbatim += rare;
+        }
+    }
 }
 
 /// A matched unit weighs what the last shared mark before it in its passage weighs, or else the first.

@@ -9,6 +9,7 @@
 mod align;
 mod evidence;
 mod numbers;
+mod outline;
 mod passages;
 mod reading;
 mod rules;
@@ -17,6 +18,7 @@ mod words;
 pub use align::{Passage, Scratch};
 pub use evidence::{Evidence, evidence};
 pub use numbers::Numbers;
+pub use outline::{Sketch, sketch_evidence};
 pub use passages::shared_passages;
 pub use reading::{Reader, Reading};
 pub use rules::{Rule, Ruling, is_copy, rule};

@@ -43,6 +43,13 @@ pub(super) struct Number {
     end: u32,
 }
 
+impl Number {
+    /// What it is compared by: its hash, and in bit 32 whether it has Arabic digits.
+    pub(super) fn key(&self) -> u64 {
+        u64::from(self.arabic) << 32 | u64::from(self.hash)
+    }
+}
+
 /// Finds the numbers of a text: runs of numerals that have a digit, two numerals, or one before a unit of time or order.
 /// Those that number articles and chapters are structure, not content.
 pub(super) fn find(units: &[Unit], numbers: &mut Vec<Number>) {
@@ -69,7 +76,7 @@ pub(super) fn find(units: &[Unit], numbers: &mut Vec<Number>) {
 }
 
 /// How many of each list the other lacks; both in the order of hashes.
-fn only(a: &[u32], b: &[u32]) -> (u32, u32) {
+pub(super) fn only<T: Ord>(a: &[T], b: &[T]) -> (u32, u32) {
     let (mut i, mut j, mut both) = (0, 0, 0);
     while i < a.len() && j < b.len() {
         match a[i].cmp(&b[j]) {

@@ -71,9 +71,6 @@ fn placed(runs: &[Run], in_x: &Places, in_y: &Places) -> SharedPassage {
         b: in_y.of(first.b.start..last.b.end),
         matched: runs.iter().map(|run| run.a.len()).sum(),
         differing: differences.sum(),
-        equal: runs
-            .iter()
-            .map(|run| Both { a: in_x.of(run.a.clone()), b: in_y.of(run.b.clone()) })
-            .collect(),
+        equal: runs.iter().map(|run| Both { a: in_x.of(run.a.clone()), b: in_y.of(run.b.clone()) }).collect(),
     }
 }

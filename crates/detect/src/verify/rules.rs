@@ -1,7 +1,7 @@
 //! The rules, in the order in which they are tried. docs/verdicts.md says the same in words.
 
 use super::evidence::Evidence;
-use crate::verdict::Verdict;
+use crate::verdict::{Scores, Verdict};
 
 /// The rule that decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +30,11 @@ pub struct Ruling {
 }
 
 /// The share of all five-unit runs that makes two texts near.
-const SHARED: f64 = 0.45;
+const SHARED: f64 = 0.43;
 /// The part of a text that has to be covered: of a long one, and what is added for a short one and for numbers that differ.
-const COVERED: f64 = 0.55;
+const COVERED: f64 = 0.57;
 const COVERED_SHORT: f64 = 0.25;
-const SHORT: f64 = 300.0;
+const SHORT: f64 = 200.0;
 const COVERED_NUMBERS: f64 = 0.5;
 /// A quoted passage: its score, as a share of a short text but at least so much.
 const QUOTE: f64 = 80.0;
@@ -42,8 +42,13 @@ const QUOTE_SHARE: f64 = 0.3;
 const QUOTE_LEAST: f64 = 24.0;
 /// What a number that differs inside passages takes off a quote.
 const QUOTE_CONFLICT: f64 = 20.0;
-/// Several passages together.
-const SCATTERED: f64 = 60.0;
+/// Sentences that are taken over word for word, all together.
+const VERBATIM: f64 = 90.0;
+/// Texts so short that all their passages count together.
+const POST: u32 = 256;
+/// How much a number counts that is in no passage; one that stands against another in a passage counts more, the more of
+/// the differences are numbers.
+const OUTSIDE: f64 = 0.7;
 
 impl Evidence {
     /// The share of all runs of five units that both have, as far as passages tell.
@@ -66,7 +71,25 @@ impl Evidence {
     #[must_use]
     pub fn bar(&self) -> f64 {
         let short = (SHORT / f64::from(self.a.max(1))).min(1.0);
-        COVERED + COVERED_SHORT * short + COVERED_NUMBERS * self.numbers.different()
+        let against = f64::from(self.numbers.conflicts) / f64::from(self.gaps.max(1));
+        let numbers = self.numbers.different() * (against + OUTSIDE).min(1.0);
+        COVERED + COVERED_SHORT * short + COVERED_NUMBERS * numbers
+    }
+}
+
+impl Evidence {
+    /// The figures, as seen from the first of the two texts that were given.
+    #[must_use]
+    pub fn scores(&self) -> Scores {
+        let of = |units: u32| f64::from(self.matched) / f64::from(units.max(1));
+        let (a_in_b, b_in_a) = if self.swapped { (of(self.b), of(self.a)) } else { (of(self.a), of(self.b)) };
+        Scores {
+            jaccard: if self.equal { 1.0 } else { self.jaccard() },
+            a_in_b,
+            b_in_a,
+            rare: self.rare / f64::from(self.matched.max(1)),
+            numbers_differ: self.numbers.only_a.min(self.numbers.only_b),
+        }
     }
 }
 
@@ -97,7 +120,8 @@ pub fn rule(found: &Evidence) -> Ruling {
     if found.best - conflicts >= needed {
         return say(Verdict::Quotes, Rule::Passage);
     }
-    if found.scattered - conflicts >= SCATTERED.max(needed) {
+    let together = if found.a <= POST { found.scattered } else { 0.0 };
+    if together - conflicts >= needed || found.verbatim - conflicts >= VERBATIM.max(needed) {
         return say(Verdict::Quotes, Rule::Passages);
     }
     say(Verdict::Different, Rule::None)

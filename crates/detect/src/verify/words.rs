@@ -32,7 +32,10 @@ pub fn reason(found: &Evidence, ruling: Ruling) -> String {
             format!("a passage of {:.0} rare letters is shared, the texts as a whole are not", found.best)
         }
         Rule::Passages => {
-            format!("passages of {:.0} rare letters in all are shared, the texts as a whole are not", found.scattered)
+            format!(
+                "passages of {:.0} rare letters in all are shared, the texts as a whole are not",
+                found.scattered.max(found.verbatim)
+            )
         }
         Rule::None if found.matched == 0 => "no passage is shared".into(),
         Rule::None if numbers > 0 && inside >= 0.5 => {

@@ -50,7 +50,13 @@ fn what_is_exported_is_imported() {
     let copy = collection();
     import(&copy, &lines);
     assert_eq!(export(&copy), lines);
-    assert_eq!(records(&**copy.detector().store(), "news"), records(&**news.detector().store(), "news"));
+    // Which documents are copies of one another is found out anew.
+    let without_origins = |collection: &Collection| {
+        let mut all = records(&**collection.detector().store(), "news");
+        all.iter_mut().for_each(|record| record.origin = None);
+        all
+    };
+    assert_eq!(without_origins(&copy), without_origins(&news));
     // Again, over itself.
     import(&copy, &lines);
     assert_eq!(export(&copy), lines);

@@ -10,17 +10,38 @@ mod settings;
 mod similar;
 mod watched;
 
-use super::{Collection, CollectionSettings, Detector, Document, Evidence, Judge, When};
+use super::judge::{Asking, Judged};
+use super::{Collection, CollectionSettings, DetectError, Detector, Document, Evidence, Judge, When};
 use crate::verdict::{Judgement, Verdict};
 use leitong_fingerprint::Fingerprint;
-use leitong_store::Memory;
+use leitong_store::{Candidate, Memory, Want};
 use std::sync::Arc;
 
 /// A judge that reads: two texts that both have the mark are different.
 pub(super) fn no_shared_mark(asked: Option<&str>, found: Option<&str>) -> Judgement {
     let marked = |text: Option<&str>| text.is_some_and(|text| text.contains('※'));
     let verdict = if marked(asked) && marked(found) { Verdict::Different } else { Verdict::Near };
-    Judgement { verdict, reason: "marks".into() }
+    Judgement::new(verdict, "marks".into())
+}
+
+impl Collection {
+    pub(super) fn judge_by_shared_mark<'a>(
+        &self,
+        cases: &[(Asking<'a>, &'a [Candidate])],
+    ) -> Result<Vec<Judged>, DetectError> {
+        let judge = |asking: &Asking<'_>, one: &Candidate| {
+            let stored = self.store().get(self.name(), &[&one.record.id], Want::Text)?.pop().flatten();
+            let text =
+                stored.filter(|stored| stored.version == one.rank.version).and_then(|own| own.record.text);
+            Ok(no_shared_mark(asking.text, text.as_deref()))
+        };
+        let all = |(asking, found): &(Asking<'a>, &'a [Candidate])| {
+            let judgements =
+                found.iter().map(|one| judge(asking, one)).collect::<Result<_, DetectError>>()?;
+            Ok(Judged { judgements, origin: None })
+        };
+        cases.iter().map(all).collect()
+    }
 }
 
 fn detector() -> Detector {

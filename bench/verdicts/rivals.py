@@ -2,10 +2,10 @@
 
     rivals.py match  NAME -o OUT --index FILE… --queries FILE     as `leitong add` and `check --json`
     rivals.py pairs  NAME -o OUT INPUT…                           as `leitong pairs --json`
-    rivals.py dedup  NAME -o OUT INPUT [--first N]                as `leitong dedup`: keeps the first of each group
+    rivals.py dedup  NAME -o OUT INPUT                            as `leitong dedup`: keeps the first of each group
     rivals.py settings                                            {name: what it is set to}
 
-NAME: rensa, rensa-numpy (dedup only), gaoya, datasketch, simhash; with `+normalised` the texts first get NFKC, simplified characters
+NAME: rensa, gaoya, datasketch, simhash; with `+normalised` the texts first get NFKC, simplified characters
 and no tags.
 """
 
@@ -21,7 +21,6 @@ GRAM = 5
 
 SETTINGS = {
     "rensa": f"character {GRAM}-grams, R-MinHash of {PERMUTATIONS}, LSH of {BANDS} bands (its default at 0.5), its estimate at least {THRESHOLD}; dedup by RMinHashDeduplicator.add_pairs",
-    "rensa-numpy": "the same, {0}-grams hashed by numpy and sketched as one matrix; what shares a band goes through RMinHashDeduplicator".format(GRAM),
     "gaoya": f"MinHashStringIndex, character {GRAM}-grams, 32-bit hashes, {BANDS} bands of {ROWS}, its estimate at least {THRESHOLD}, smallvec buckets",
     "datasketch": f"MinHash of {PERMUTATIONS} over character {GRAM}-grams hashed by mmh3, MinHashLSH of {BANDS} bands of {ROWS}, its estimate at least {THRESHOLD}",
     "simhash": "Simhash of the text as it is (4-grams, MD5), SimhashIndex, k = 3",
@@ -173,15 +172,14 @@ def pairs(rival, text_of, inputs, out):
         rival.add(id, made)
 
 
-def batches(source, first, size=1000):
+def batches(source, size=1000):
     with open(source, encoding="utf-8") as lines:
-        lines = itertools.islice(lines, first)
         while batch := list(itertools.islice(lines, size)):
             yield batch
 
 
-def dedup(rival, source, first, out):
-    for batch in batches(source, first):
+def dedup(rival, source, out):
+    for batch in batches(source):
         for line in batch:
             document = json.loads(line)
             made = rival.make(document["text"])
@@ -190,50 +188,14 @@ def dedup(rival, source, first, out):
                 out.write(line)
 
 
-def dedup_rensa(source, first, out):
+def dedup_rensa(source, out):
     from rensa import RMinHashDeduplicator
 
     seen = RMinHashDeduplicator(threshold=THRESHOLD, num_perm=PERMUTATIONS, use_lsh=True)
-    for batch in batches(source, first):
+    for batch in batches(source):
         documents = map(json.loads, batch)
         keep = seen.add_pairs((document["id"], grams(document["text"])) for document in documents)
         out.writelines(itertools.compress(batch, keep))
-
-
-def dedup_rensa_numpy(source, first, out):
-    """Two passes, the texts not kept: sketches of everything as one matrix, then what shares a band with another, as above."""
-    import numpy as np
-    from rensa import RMinHash, RMinHashDeduplicator, RMinHashLSH
-
-    odd = [np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5, 0x85EBCA77C2B2AE63)]
-    index = RMinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS, num_bands=BANDS)
-
-    def hashes(text):
-        points = np.frombuffer(text.ljust(GRAM).encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
-        count = len(points) - GRAM + 1
-        value = sum(points[at : at + count] * odd[at] for at in range(GRAM))
-        value ^= value >> np.uint64(32)
-        value *= odd[0]
-        return value ^ (value >> np.uint64(29))
-
-    def matrices():
-        for batch in batches(source, first):
-            rows = [hashes(json.loads(line)["text"]) for line in batch]
-            ends = np.cumsum([0, *map(len, rows)], dtype=np.uint64)
-            yield RMinHash.digest_matrix_from_flat_token_hashes(np.concatenate(rows), ends, PERMUTATIONS, 42)
-
-    start, made = 0, []
-    for matrix in matrices():
-        index.insert_matrix(matrix, start_key=start)
-        start += len(matrix) if hasattr(matrix, "__len__") else matrix.len()
-        made.append(matrix)
-    flags = itertools.chain.from_iterable(index.query_duplicate_flags_matrix(matrix) for matrix in made)
-    seen = RMinHashDeduplicator(threshold=THRESHOLD, num_perm=PERMUTATIONS, use_lsh=True)
-    for batch in batches(source, first):
-        keep = [not next(flags) for _ in batch]
-        suspects = [json.loads(line) for line, alone in zip(batch, keep) if not alone]
-        verdicts = iter(seen.add_pairs((document["id"], grams(document["text"])) for document in suspects))
-        out.writelines(line for line, alone in zip(batch, keep) if alone or next(verdicts))
 
 
 def main():
@@ -244,7 +206,6 @@ def main():
     parser.add_argument("-o", "--out")
     parser.add_argument("--index", nargs="*")
     parser.add_argument("--queries")
-    parser.add_argument("--first", type=int)
     options = parser.parse_intermixed_args()
     if options.task == "settings":
         print(json.dumps(SETTINGS))
@@ -253,11 +214,9 @@ def main():
     text_of = normaliser() if normalised else lambda document: document["text"]
     with open(options.out, "w", encoding="utf-8") as out:
         if options.task == "dedup" and name == "rensa":
-            dedup_rensa(options.inputs[0], options.first, out)
-        elif options.task == "dedup" and name == "rensa-numpy":
-            dedup_rensa_numpy(options.inputs[0], options.first, out)
+            dedup_rensa(options.inputs[0], out)
         elif options.task == "dedup":
-            dedup(RIVALS[name](), options.inputs[0], options.first, out)
+            dedup(RIVALS[name](), options.inputs[0], out)
         elif options.task == "match":
             match(RIVALS[name](), text_of, options.index, options.queries, out)
         else:

@@ -74,7 +74,7 @@ def main():
     head = [f"# Verdicts and dedup, {now:%Y-%m-%d}", f"{machine()}. Begun {now:%H:%M} UTC at load {' '.join(f'{x:.1f}' for x in os.getloadavg())}.", ""]
     head += [f"`python3 bench/verdicts/run.py {shlex.join(sys.argv[1:])}`".replace(" `", "`"), "", f"{ours.version()}. "]
     if rivals:
-        head += ["", "Rivals: " + "; ".join(f"{rivals.version(name)}{' by numpy' if 'numpy' in name else ''}: {text}" for name, text in rivals.settings.items()) + "."]
+        head += ["", "Rivals: " + "; ".join(f"{rivals.version(name)}: {text}" for name, text in rivals.settings.items()) + "."]
     head += ["", "Whole-document verdicts are exact, near, contains and contained; any verdict is these and quotes.", ""]
     parts = []
     for part in wanted:

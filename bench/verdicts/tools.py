@@ -17,7 +17,6 @@ VENV = WORK / "venv"
 PYTHON = VENV / "bin" / "python"
 KEPT = WORK / "rivals"
 LIMIT = 1000  # matches of a document: more than any has
-PACKAGE = {"rensa-numpy": "rensa"}
 
 
 def say(text):
@@ -116,16 +115,14 @@ class Rivals:
         listed = subprocess.run([PYTHON, "-m", "pip", "list", "--format", "json"], capture_output=True, text=True, check=True).stdout
         self.versions = {package["name"].lower(): package["version"] for package in json.loads(listed)}
         self.settings = json.loads(subprocess.run([PYTHON, HERE / "rivals.py", "settings"], capture_output=True, text=True, check=True).stdout)
-        self.code = digest(HERE / "rivals.py")
 
     def version(self, name):
-        plain = name.partition("+")[0]
-        package = PACKAGE.get(plain, plain)
+        package = name.partition("+")[0]
         return f"{package} {self.versions[package]}"
 
     def run(self, task, name, inputs, arguments, again=False):
         """The answers and what they took; those of an earlier run where input, version and settings are the same."""
-        key = "\n".join([task, name, self.version(name), self.code, *(digest(file) for file in inputs)])
+        key = "\n".join([task, name, self.version(name), self.settings[name.partition("+")[0]], *(digest(file) for file in inputs)])
         folder = KEPT / f"{task}-{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
         answers, took = folder / "answers.jsonl", folder / "took.json"
         if took.exists() and not (self.fresh or again):

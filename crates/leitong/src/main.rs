@@ -48,6 +48,8 @@ enum Command {
     Compare(commands::compare::Args),
     /// Remove near duplicates from files of documents
     Dedup(commands::dedup::Args),
+    /// Forecast the time, the memory and the disk space of a `dedup`
+    Plan(commands::plan::Args),
     /// Put back what `dedup` has removed
     Undo(commands::undo::Args),
     /// Group documents around the one that would stay
@@ -96,6 +98,7 @@ fn main() -> ExitCode {
         Command::Distance(args) => commands::distance::run(args),
         Command::Compare(args) => commands::compare::run(args),
         Command::Dedup(args) => commands::dedup::run(args),
+        Command::Plan(args) => commands::plan::run(args),
         Command::Undo(args) => commands::undo::run(args),
         Command::Cluster(args) => commands::cluster::run(args),
         Command::Pairs(args) => commands::pairs::run(args),

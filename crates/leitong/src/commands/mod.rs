@@ -25,6 +25,7 @@ pub(crate) mod hash;
 mod ids;
 mod incoming;
 pub(crate) mod pairs;
+pub(crate) mod plan;
 pub(crate) mod recipes;
 pub(crate) mod remove;
 pub(crate) mod similar;

@@ -178,7 +178,9 @@ impl<'f, T: DataType> Cursor<'f, T> {
             let passed = match &mut writer {
                 None => reader.skip_records(some as usize)?,
                 Some(writer) => {
-                    (defined.clear(), repeated.clear(), values.clear());
+                    defined.clear();
+                    repeated.clear();
+                    values.clear();
                     let most = some.min(TOGETHER) as usize;
                     let (read, ..) =
                         reader.read_records(most, Some(&mut defined), Some(&mut repeated), &mut values)?;

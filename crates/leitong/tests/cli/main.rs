@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod batch;
 mod bench;
 mod compare;
 mod contracts;

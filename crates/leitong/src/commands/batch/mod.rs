@@ -10,6 +10,7 @@ pub(crate) mod fingerprints;
 mod found;
 mod intake;
 mod rank;
+mod readers;
 pub(crate) mod size;
 mod stages;
 mod take;
@@ -70,6 +71,12 @@ impl BatchArgs {
 
     pub(crate) fn work(&self, output: Option<&Path>) -> Result<Work, Failure> {
         Work::open(self.work.as_deref(), output)
+    }
+
+    /// Where a run with this output would work.
+    pub(crate) fn work_folder(&self, output: Option<&Path>) -> PathBuf {
+        let beside = || output.and_then(Path::parent).unwrap_or(Path::new(".")).to_owned();
+        self.work.clone().unwrap_or_else(beside)
     }
 
     pub(crate) fn on_error(&self) -> Option<OnError> {

@@ -1,25 +1,23 @@
 //! The loop that takes documents in.
 
 use super::intake::{CODE_AGAINST, CODE_BAD, CODE_TAKEN, Job, Noted};
+use super::readers::read_sources;
 use super::work::{Columns, Work};
 use super::{OnError, Skipped};
 use crate::input::InputError;
-use crate::input::raw::{self, Doc, Read, Shape, Source, Wanted};
+use crate::input::raw::{Doc, Read, Source, Wanted};
 use crate::output::{Failure, Progress};
 use leitong_detect::batch::Corpus;
-use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Read as _};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::sync_channel;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Documents between two checkpoints.
 const CHECKPOINT: u64 = 20_000;
 /// Different values of the field that tells the source.
 const MOST_SOURCES: usize = 1 << 20;
-/// Files that are extracted together.
-const FILES: usize = 32;
 
 /// Columns: what became of each record; how many records each source has; what stands for each id; ranks; sources by number, and their names, a line each; why
 /// documents go that the database has, a line each.
@@ -214,40 +212,4 @@ fn twice(source: &Source, doc: &Doc) -> InputError {
         doc.id
     );
     InputError { place: source.place(doc.number), id: doc.id.clone(), message }
-}
-
-/// Reads sources one after the other; whole files several at a time, for extracting is work.
-fn read_sources(
-    sources: &[Source],
-    wanted: &Wanted,
-    first: usize,
-    skip: u64,
-    sender: &SyncSender<(usize, Vec<Read>)>,
-) {
-    let mut at = first;
-    while at < sources.len() {
-        let files =
-            sources[at..].iter().take(FILES).take_while(|source| source.shape == Shape::Document).count();
-        let skip = if at == first { skip } else { 0 };
-        if files > 0 && skip == 0 {
-            let read: Vec<Read> =
-                sources[at..at + files].par_iter().map(|source| raw::document(source, wanted)).collect();
-            for (more, one) in read.into_iter().enumerate() {
-                if sender.send((at + more, vec![one])).is_err() {
-                    return;
-                }
-            }
-            at += files;
-            continue;
-        }
-        let mut wanted_more = true;
-        raw::documents(&sources[at], wanted, skip, &mut |batch| {
-            wanted_more = sender.send((at, batch)).is_ok();
-            wanted_more
-        });
-        if !wanted_more {
-            return;
-        }
-        at += 1;
-    }
 }

@@ -32,11 +32,15 @@ impl Work {
         match (named, output) {
             (Some(folder), _) => Self::at(folder.to_owned(), None),
             (None, Some(output)) => Self::at(PathBuf::from(format!("{}.work", output.display())), None),
-            (None, None) => {
-                let temporary = tempfile::Builder::new().prefix("leitong-").tempdir()?;
-                Self::at(temporary.path().to_owned(), Some(temporary))
-            }
+            (None, None) => Self::temporary(&std::env::temp_dir()),
         }
+    }
+
+    /// One that goes with the command.
+    pub(crate) fn temporary(inside: &Path) -> Result<Self, Failure> {
+        let temporary =
+            tempfile::Builder::new().prefix("leitong-").tempdir_in(inside).map_err(failed(inside))?;
+        Self::at(temporary.path().to_owned(), Some(temporary))
     }
 
     fn at(folder: PathBuf, temporary: Option<tempfile::TempDir>) -> Result<Self, Failure> {

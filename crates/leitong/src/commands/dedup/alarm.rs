@@ -38,8 +38,8 @@ pub(crate) fn sources(taken: &Taken) -> Result<Vec<u32>, Failure> {
 }
 
 /// Says which sources would lose more than the share; whether there are any.
-pub(crate) fn raised(share: Share, fates: &[Fate], sources: &[u32], names: &[String]) -> Option<()> {
-    let share = share.0?;
+pub(crate) fn is_raised(share: Share, fates: &[Fate], sources: &[u32], names: &[String]) -> bool {
+    let Some(share) = share.0 else { return false };
     let mut counts = vec![(0_u64, 0_u64); names.len()];
     for (fate, &source) in fates.iter().zip(sources) {
         let (all, gone) = &mut counts[source as usize];
@@ -51,7 +51,7 @@ pub(crate) fn raised(share: Share, fates: &[Fate], sources: &[u32], names: &[Str
     worst.retain(|(name, count)| !name.is_empty() && count.0 >= LEAST && lost(count) > share);
     worst.sort_by(|a, b| lost(&b.1).total_cmp(&lost(&a.1)).then(b.1.cmp(&a.1)).then(a.0.cmp(b.0)));
     if worst.is_empty() {
-        return None;
+        return false;
     }
     complain(&format!(
         "{} would lose more than {:.0} % of their documents; nothing was written",
@@ -65,5 +65,5 @@ pub(crate) fn raised(share: Share, fates: &[Fate], sources: &[u32], names: &[Str
     if worst.len() > LISTED {
         note(&format!("and {} more", worst.len() - LISTED));
     }
-    Some(())
+    true
 }

@@ -25,8 +25,8 @@ pub(super) enum Kept<'k> {
 /// A Parquet file; it begins when the first source tells its columns.
 pub(crate) struct Table {
     name: String,
-    waiting: Option<Output>,
-    open: Option<Rows>,
+    waiting: Option<Box<Output>>,
+    open: Option<Box<Rows>>,
 }
 
 /// The file beside a journal that holds the rows that went.
@@ -108,7 +108,7 @@ impl<'k> Kept<'k> {
 impl Table {
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
-        Ok(Self { name, waiting: Some(Output::create(path)?), open: None })
+        Ok(Self { name, waiting: Some(Box::new(Output::create(path)?)), open: None })
     }
 
     /// Copies the rows of a source that have this fate.
@@ -134,7 +134,7 @@ impl Table {
     /// Begins, with the columns of a file.
     pub(crate) fn begin(&mut self, model: &rows::Reader) -> Result<(), Failure> {
         if let Some(out) = self.waiting.take() {
-            self.open = Some(Rows::like(model, out).map_err(rows::failed(&self.name))?);
+            self.open = Some(Box::new(Rows::like(model, *out).map_err(rows::failed(&self.name))?));
         }
         Ok(())
     }

@@ -98,14 +98,14 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         Some(_) => Some((alarm::names(&taken)?, alarm::sources(&taken)?)),
         None => None,
     };
-    if let Some((names, of)) = sources.as_ref().filter(|_| !args.force) {
-        if alarm::raised(args.alarm, &selection.fates, of, names).is_some() {
-            note(&format!(
-                "look at them with `leitong pairs`; then the same with --force, which goes on from {}, or with another --alarm",
-                taken.work.folder.display()
-            ));
-            return Ok(Exit::BadInput);
-        }
+    if let Some((names, of)) = sources.as_ref().filter(|_| !args.force)
+        && alarm::is_raised(args.alarm, &selection.fates, of, names)
+    {
+        note(&format!(
+            "look at them with `leitong pairs`; then the same with --force, which goes on from {}, or with another --alarm",
+            taken.work.folder.display()
+        ));
+        return Ok(Exit::BadInput);
     }
     let journal = args.journal_path();
     let files = Files { output: &args.output, removed: args.removed.as_deref(), journal: journal.as_deref() };

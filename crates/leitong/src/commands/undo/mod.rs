@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let from = journal.output()?;
     let mut only: BTreeSet<&str> = args.only.iter().map(String::as_str).collect();
     let to = args.output.as_deref().unwrap_or(&from).to_owned();
-    let undoing = Undoing { journal, from: from.clone(), to: &to, only: only.clone() };
+    let undoing = Undoing { journal, from, to: &to, only: only.clone() };
     undoing.check_seal()?;
     undoing.journal.each(|entry| {
         only.remove(entry.id.as_str());

@@ -170,3 +170,63 @@ impl<'l> Visitor<'l> for Simple {
         Ok(Value::Nested)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::raw::Shape;
+
+    /// The reader of all commands is the slow twin: same documents, same complaints.
+    #[test]
+    fn both_readers_agree() {
+        let values = [
+            "\"\\u6587\\u672c\"",
+            "\"plain\"",
+            "\"\"",
+            "\" \"",
+            "null",
+            "7",
+            "-7",
+            "2.50",
+            "1e3",
+            "1e300",
+            "18446744073709551615",
+            "true",
+            "[1, \"x\"]",
+            "{\"a\": {}}",
+            "\"a\\\"b\\n\"",
+            "\"\\ud800\"",
+        ];
+        let mut lines: Vec<String> = Vec::new();
+        for id in values {
+            for text in values {
+                lines.push(format!(
+                    "{{\"id\": {id}, \"other\": [{text}], \"text\": {text}, \"extra\": {id}}}"
+                ));
+            }
+            lines.push(format!("{{\"text\": \"x\", \"text\": {id}, \"id\": 1, \"id\": {id}}}"));
+            lines.push(format!("{{\"html\": {id}, \"text\": \"y\"}}"));
+            lines.push(format!("{{\"format\": {id}, \"text\": \"y\", \"extra\": \"z\"}}"));
+            lines.push(id.to_owned());
+        }
+        lines.extend(
+            ["{}", "{", "{\"id\":1,\"text\":\"x\"} 5", "{\"id\":1,\"text\":\"x\"}\r", "{\"text\": \"x\",}"]
+                .map(String::from),
+        );
+        let mut wanted = Wanted::everything("text", 1);
+        wanted.extras = vec!["extra".into()];
+        let source = Source::file("f".into(), Shape::Jsonl);
+        let mut quick_ones = 0;
+        for line in &lines {
+            let slow = records::record(line, source.place(3), &wanted.options);
+            let slow = slow.map(|found| found.into_doc(3, &wanted.extras)).map_err(|error| error.to_string());
+            let fast = match document(line, 3, &source, &wanted) {
+                Read::Document(doc) => Ok(doc),
+                Read::Bad(error) | Read::Broken(error) => Err(error.to_string()),
+            };
+            assert_eq!(fast, slow, "{line}");
+            quick_ones += usize::from(quick(line, &wanted).is_some());
+        }
+        assert!(quick_ones > 50, "{quick_ones}");
+    }
+}

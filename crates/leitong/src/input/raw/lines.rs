@@ -6,6 +6,7 @@ use crate::input::lines::LineError;
 use crate::input::{InputError, STDIN};
 use crate::output::Failure;
 use rayon::prelude::*;
+use std::io::{BufRead, Seek, SeekFrom};
 
 /// Lines a thread parses at a time.
 const AT_A_TIME: usize = 64;
@@ -29,11 +30,33 @@ fn is_record(line: &[u8], shape: Shape) -> bool {
 pub(super) fn documents(
     source: &Source,
     wanted: &Wanted,
-    mut skip: u64,
+    skip: u64,
     take: Take<'_>,
 ) -> Result<(), InputError> {
+    of_stream(source.stream(wanted.read.as_ref())?, source, wanted, skip, take);
+    Ok(())
+}
+
+/// The documents of a plain file from about a place on; numbers of lines are not those of the file.
+pub(super) fn documents_from(
+    source: &Source,
+    wanted: &Wanted,
+    place: u64,
+    take: Take<'_>,
+) -> std::io::Result<()> {
+    let mut file = std::io::BufReader::new(std::fs::File::open(&source.path)?);
+    // One byte before, so that a line that begins just there is not passed over.
+    file.seek(SeekFrom::Start(place.saturating_sub(1)))?;
+    if place > 0 {
+        file.skip_until(b'\n')?;
+    }
+    of_stream(file, source, wanted, 0, take);
+    Ok(())
+}
+
+fn of_stream(stream: impl std::io::Read, source: &Source, wanted: &Wanted, mut skip: u64, take: Take<'_>) {
     let limit = limit(source, wanted);
-    for block in Blocks::new(source.stream(wanted.read.as_ref())?, wanted.block, limit) {
+    for block in Blocks::new(stream, wanted.block, limit) {
         let Block { bytes, first, too_long, broken } = block;
         let mut records: Vec<(u64, &[u8])> =
             (first..).zip(lines(&bytes)).filter(|(_, line)| is_record(line, source.shape)).collect();
@@ -60,7 +83,6 @@ pub(super) fn documents(
             break;
         }
     }
-    Ok(())
 }
 
 fn bad(source: &Source, number: u64, error: &LineError) -> Read {
@@ -93,10 +115,10 @@ pub(super) fn again(
     wanted: &Wanted,
     each: &mut dyn FnMut(&Record<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let stream = source.stream(wanted.read.as_ref()).map_err(|error| Failure::Input(error.to_string()))?;
+    // What cannot be opened was reported before.
+    let Ok(stream) = source.stream(wanted.read.as_ref()) else { return Ok(()) };
     for block in Blocks::new(stream, wanted.block, limit(source, wanted)) {
-        let mut number = block.first;
-        for line in lines(&block.bytes) {
+        for (number, line) in (block.first..).zip(lines(&block.bytes)) {
             if is_record(line, source.shape) {
                 each(&Record {
                     shape: source.shape,
@@ -104,7 +126,6 @@ pub(super) fn again(
                     object: &|| object(source, wanted, number, line),
                 })?;
             }
-            number += 1;
         }
         if block.too_long {
             each(&Record { shape: source.shape, raw: b"", object: &|| None })?;

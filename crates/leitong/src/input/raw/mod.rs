@@ -97,6 +97,16 @@ pub(crate) fn documents(source: &Source, wanted: &Wanted, skip: u64, take: Take<
     }
 }
 
+/// Documents of a source from about a place of its file on, where it has places; else from its beginning.
+pub(crate) fn documents_from(source: &Source, wanted: &Wanted, place: u64, take: Take<'_>) {
+    let plain = source.path.extension().is_none_or(|end| end != "gz" && end != "zst");
+    if place == 0 || source.shape != Shape::Jsonl || !plain {
+        return documents(source, wanted, 0, take);
+    }
+    // What cannot be read is for the run to say.
+    let _ = lines::documents_from(source, wanted, place, take);
+}
+
 /// A source that is one document.
 pub(crate) fn document(source: &Source, wanted: &Wanted) -> Read {
     let read = if source.spooled {

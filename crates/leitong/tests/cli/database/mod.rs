@@ -108,7 +108,7 @@ const WORDS: [&str; 40] = [
 ];
 
 /// A text of its own: texts of different numbers are not near each other.
-fn text(number: u64) -> String {
+pub(crate) fn text(number: u64) -> String {
     let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut word = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -123,7 +123,7 @@ fn text(number: u64) -> String {
 }
 
 /// The same letters with other punctuation and width.
-fn reprinted(number: u64) -> String {
+pub(crate) fn reprinted(number: u64) -> String {
     format!("　{}", text(number).replace('，', ",").replace('。', "！"))
 }
 

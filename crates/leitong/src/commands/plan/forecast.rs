@@ -1,0 +1,47 @@
+//! From a sample to the whole.
+
+use super::sample::Sample;
+
+/// What a run will take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Forecast {
+    pub(super) documents: u64,
+    pub(super) bytes: u64,
+    pub(super) seconds: f64,
+    pub(super) memory: u64,
+    pub(super) work: u64,
+    pub(super) output: u64,
+    pub(super) sampled: u64,
+}
+
+/// Bytes that a run holds of each document whatever its length: entries, classes, fates, what stands for its id.
+const OF_DOCUMENT: f64 = 120.0;
+/// The program itself, and what is being read.
+const BASE: f64 = 48e6;
+/// Bytes of the columns beside the texts.
+const COLUMNS: f64 = 33.0;
+
+impl Forecast {
+    pub(super) fn of(sample: &Sample, memory: u64) -> Self {
+        let times = (sample.all as f64 / sample.read.max(1) as f64).max(1.0);
+        let documents = sample.documents as f64 * times;
+        // Duplicates that lie apart are found in proportion to the square of what is looked at.
+        let near_by = sample.near_by as f64 * times;
+        let apart = (sample.apart as f64 * times * times).min(documents);
+        let seconds = (sample.taking + sample.finding + sample.copying) * times
+            + sample.evidence * (near_by + 2.0 * apart);
+        // Marks are held as 8 bytes each, in vectors that grow; half of the memory is theirs, and what does not fit is on disk.
+        let marks = sample.marks as f64 / 4.0 * times;
+        let held = (marks * 8.0 * 1.4).min(memory as f64 * 0.6);
+        let spilled = if marks * 8.0 > memory as f64 / 2.0 { marks * 10.0 } else { 0.0 };
+        Self {
+            documents: documents.round() as u64,
+            bytes: sample.all,
+            seconds: seconds.max(0.01),
+            memory: (BASE + documents * OF_DOCUMENT + held) as u64,
+            work: (sample.folder as f64 * times + documents * COLUMNS + spilled) as u64,
+            output: sample.all.max((sample.texts as f64 * times) as u64),
+            sampled: sample.documents,
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! A run with a part of the documents, and how long each step took.
+
+use crate::commands::batch::Work;
+use crate::input::raw::{self, Read, Shape, Source, Wanted};
+use crate::output::{Failure, Progress};
+use leitong_detect::batch::{Corpus, Run};
+use leitong_detect::verify::shared_passages;
+use rayon::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Bytes of text in a sample, and places they are taken from.
+const SAMPLE: u64 = 24 << 20;
+const PLACES: u64 = 8;
+/// Pairs whose evidence is timed.
+const TIMED: usize = 256;
+
+/// What was measured.
+#[derive(Debug, Default)]
+pub(super) struct Sample {
+    pub(super) documents: u64,
+    /// Bytes of the files that the documents took, and of all files.
+    pub(super) read: u64,
+    pub(super) all: u64,
+    /// Bytes of text.
+    pub(super) texts: u64,
+    /// Seconds for taking in, finding and judging, and copying.
+    pub(super) taking: f64,
+    pub(super) finding: f64,
+    pub(super) copying: f64,
+    /// Duplicates within one place, and between places.
+    pub(super) near_by: u64,
+    pub(super) apart: u64,
+    /// Seconds for the evidence of one.
+    pub(super) evidence: f64,
+    /// Bytes of the work folder, and of the marks in it.
+    pub(super) folder: u64,
+    pub(super) marks: u64,
+}
+
+/// A source and a place of its file.
+struct Piece<'s> {
+    source: &'s Source,
+    place: u64,
+    most: u64,
+}
+
+fn length(source: &Source) -> u64 {
+    source.path.metadata().map_or(0, |file| file.len())
+}
+
+/// Places spread over all files.
+fn pieces(sources: &[Source]) -> Vec<Piece<'_>> {
+    let all: u64 = sources.iter().map(length).sum();
+    if all <= SAMPLE {
+        return sources.iter().map(|source| Piece { source, place: 0, most: u64::MAX }).collect();
+    }
+    let mut pieces: Vec<Piece<'_>> = Vec::new();
+    for step in 0..PLACES {
+        let (mut place, mut left) = (all / PLACES * step, sources.iter());
+        let Some(source) = left.find(|source| {
+            let inside = place < length(source);
+            place -= if inside { 0 } else { length(source) };
+            inside
+        }) else {
+            break;
+        };
+        // Only lines can be read from the middle; other files from their beginning, and once.
+        let from_start = source.shape != Shape::Jsonl
+            || source.path.extension().is_some_and(|end| end == "gz" || end == "zst");
+        let place = if from_start { 0 } else { place };
+        match pieces.iter_mut().find(|piece| std::ptr::eq(piece.source, source) && piece.place == place) {
+            Some(piece) => piece.most += SAMPLE / PLACES,
+            None => pieces.push(Piece { source, place, most: SAMPLE / PLACES }),
+        }
+    }
+    pieces
+}
+
+impl Sample {
+    pub(super) fn take(
+        sources: &[Source],
+        mut wanted: Wanted,
+        work: &Work,
+        memory: u64,
+    ) -> Result<Self, Failure> {
+        let _progress = Progress::waiting("measuring");
+        let mut sample = Self { all: sources.iter().map(length).sum(), ..Self::default() };
+        let mut corpus = Corpus::open(&work.options(memory))?;
+        let mut ends = Vec::new();
+        let begun = Instant::now();
+        for piece in pieces(sources) {
+            wanted.read = Some(Arc::new(AtomicU64::new(0)));
+            sample.piece(&piece, &wanted, &mut corpus)?;
+            ends.push(corpus.count() as u32);
+        }
+        sample.taking = begun.elapsed().as_secs_f64();
+        sample.documents = corpus.count();
+        let begun = Instant::now();
+        let run = corpus.finish(&|_, _, _| ())?;
+        let mut pairs = Vec::new();
+        let mut counts = (0, 0);
+        run.select(None, &|_, _, _| (), &mut |pair| {
+            if pair.ruling.verdict.is_duplicate() {
+                let place = |document: u32| ends.partition_point(|&end| end <= document);
+                if place(pair.a) == place(pair.b) {
+                    counts.0 += 1;
+                } else {
+                    counts.1 += 1;
+                }
+                pairs.push((pair.a, pair.b));
+                pairs.truncate(TIMED);
+            }
+            Ok(())
+        })?;
+        (sample.near_by, sample.apart) = counts;
+        sample.finding = begun.elapsed().as_secs_f64();
+        sample.evidence = time_evidence(&run, &pairs)?;
+        sample.weigh(work)?;
+        Ok(sample)
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, wanted: &Wanted, corpus: &mut Corpus) -> Result<(), Failure> {
+        let (mut texts, mut failed, before) = (0, None, corpus.count());
+        raw::documents_from(piece.source, wanted, piece.place, &mut |batch| {
+            let documents: Vec<(String, String)> = batch
+                .into_iter()
+                .filter_map(
+                    |read| if let Read::Document(doc) = read { Some((doc.id, doc.text)) } else { None },
+                )
+                .collect();
+            texts += documents.iter().map(|(_, text)| text.len() as u64).sum::<u64>();
+            if let Err(error) = corpus.push(&documents) {
+                failed = Some(error);
+            }
+            texts < piece.most && failed.is_none()
+        });
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        let counted = wanted.read.as_ref().map_or(0, |read| read.load(Ordering::Relaxed));
+        let whole = piece.most == u64::MAX || texts < piece.most;
+        self.texts += texts;
+        self.read += match counted {
+            // Lines from the middle of a file, whose bytes are those of the texts and some more; and formats that are not streams.
+            0 if whole => length(piece.source),
+            0 => texts + texts / 20 + 40 * (corpus.count() - before),
+            counted => counted,
+        };
+        Ok(())
+    }
+
+    /// The size of the work folder, and how long it takes to write as much again.
+    fn weigh(&mut self, work: &Work) -> Result<(), Failure> {
+        let begun = Instant::now();
+        std::fs::copy(work.folder.join("texts"), work.folder.join("copy"))?;
+        self.copying = begun.elapsed().as_secs_f64();
+        for name in ["texts", "marks", "documents"] {
+            self.folder += work.folder.join(name).metadata()?.len();
+        }
+        self.marks = work.folder.join("marks").metadata()?.len();
+        Ok(())
+    }
+}
+
+/// Seconds that it takes to judge a pair and to find its passages, on all cores together.
+fn time_evidence(run: &Run, pairs: &[(u32, u32)]) -> Result<f64, Failure> {
+    if pairs.is_empty() {
+        return Ok(0.0);
+    }
+    let begun = Instant::now();
+    pairs.par_iter().try_for_each(|&(a, b)| {
+        run.judge(a, b)?;
+        std::hint::black_box(shared_passages(&run.text(a)?, &run.text(b)?));
+        Ok::<(), Failure>(())
+    })?;
+    Ok(begun.elapsed().as_secs_f64() / pairs.len() as f64)
+}

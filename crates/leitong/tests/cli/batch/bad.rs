@@ -1,0 +1,128 @@
+use super::*;
+use std::io::Write;
+
+/// A file with something wrong in it, and what must be said.
+fn broken(room: &Room) {
+    let [a, b, c, d, _] = <[Value; 5]>::try_from(five()).unwrap();
+    let lines = [
+        a.to_string(),
+        "{\"id\": \"x\", \"text\"".into(),
+        b.to_string(),
+        "{\"id\":\"no text\"}".into(),
+        c.to_string(),
+        d.to_string().replace("\"d\"", "\"a\""),
+        "[1]".into(),
+        "{\"id\":\"empty\",\"text\":\" \"}".into(),
+    ];
+    room.write("in.jsonl", lines.join("\n"));
+}
+
+#[test]
+fn bad_records_are_named_and_left_out() {
+    let room = Room::new();
+    broken(&room);
+    let run = room.run(&["dedup", "in.jsonl", "-o", "out.jsonl", "--json"]);
+    assert_eq!(run.code, 3);
+    for said in [
+        "in.jsonl, line 2: the line is not JSON",
+        "in.jsonl, line 4: there is no text",
+        "in.jsonl, line 6: the id \"a\" was there before",
+        "in.jsonl, line 7: the line is JSON but no object",
+        "in.jsonl, line 8: the field \"text\" is empty",
+    ] {
+        assert!(run.err.contains(said), "{said}: {}", run.err);
+    }
+    assert_eq!(room.ids("out.jsonl"), ["a", "c"]);
+    assert_eq!((&run.json()[0]["skipped"], &run.json()[0]["documents"]), (&json!(5), &json!(3)));
+    let run = room.run(&["dedup", "in.jsonl", "-o", "again.jsonl", "--on-error", "skip"]);
+    assert_eq!(run.code, 0);
+    assert!(run.err.contains("5 records could not be used"), "{}", run.err);
+    assert_eq!(room.bytes("again.jsonl"), room.bytes("out.jsonl"));
+    assert_eq!(room.run(&["pairs", "in.jsonl"]).code, 3);
+    assert_eq!(room.run(&["pairs", "in.jsonl", "--on-error", "skip"]).code, 0);
+}
+
+#[test]
+fn stop_leaves_nothing_behind() {
+    let room = Room::new();
+    broken(&room);
+    let arguments = ["dedup", "in.jsonl", "-o", "out.jsonl", "--removed", "why.jsonl", "--on-error", "stop"];
+    let run = room.run(&arguments);
+    assert_eq!(run.code, 3);
+    assert!(run.err.contains("line 2") && run.err.contains("nothing was written"), "{}", run.err);
+    assert_eq!(room.names(), ["in.jsonl"]);
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn a_truncated_gzip_file() {
+    let room = Room::new();
+    let lines: String = (0..400).map(|at| format!("{}\n", document(&at.to_string(), &text(at)))).collect();
+    let whole = gzip(lines.as_bytes());
+    room.write("in.jsonl.gz", &whole[..whole.len() / 2]);
+    let run = room.run(&["dedup", "in.jsonl.gz", "-o", "out.jsonl"]);
+    assert_eq!(run.code, 3);
+    assert!(run.err.contains("in.jsonl.gz, line ") && run.err.contains("cut short"), "{}", run.err);
+    let kept = room.read("out.jsonl");
+    assert!(!kept.is_empty() && lines.starts_with(&kept), "what was whole is there");
+    let run = room.run(&["dedup", "in.jsonl.gz", "-o", "none.jsonl", "--on-error", "stop"]);
+    assert!(run.code == 3 && !room.at("none.jsonl").exists());
+}
+
+#[test]
+fn files_that_are_no_such_thing() {
+    let room = Room::new();
+    room.jsonl("good.jsonl", &five());
+    room.write("bad.parquet", "PAR1 but not really");
+    room.write("bad.csv", "name,body\n1,2\n");
+    for (name, said) in [
+        ("bad.parquet", "not a readable Parquet file"),
+        ("bad.csv", "there is no column \"text\""),
+        ("missing.jsonl", "no such file"),
+        ("missing.txt", "no such file"),
+    ] {
+        let run = room.run(&["dedup", name, "good.jsonl", "-o", "out.jsonl"]);
+        assert_eq!(run.code, 3, "{name}");
+        assert!(run.err.contains(name) && run.err.contains(said), "{name}: {}", run.err);
+        assert_eq!(room.ids("out.jsonl"), ["a", "c"], "{name}: the others are done");
+    }
+}
+
+#[test]
+fn texts_too_long_and_bytes_that_are_no_text() {
+    let room = Room::new();
+    let mut bytes = format!("{}\n", document("a", &text(1))).into_bytes();
+    bytes.extend(b"{\"id\":\"x\",\"text\":\"\xff\"}\n");
+    bytes.extend(format!("{}\n", document("long", &"长".repeat(4 << 20))).into_bytes());
+    bytes.extend(format!("{}\n", document("b", &text(2))).into_bytes());
+    room.write("in.jsonl", bytes);
+    let run = room.run(&["dedup", "in.jsonl", "-o", "out.jsonl", "--max-text", "1"]);
+    assert_eq!(run.code, 3);
+    assert!(
+        run.err.contains("line 2: byte 19 ") && run.err.contains("line 3: the line is longer"),
+        "{}",
+        run.err
+    );
+    assert_eq!(room.ids("out.jsonl"), ["a", "b"]);
+}
+
+#[test]
+fn wrong_flags() {
+    let room = Room::new();
+    room.jsonl("in.jsonl", &five());
+    for wrong in [
+        &["dedup", "in.jsonl"][..],
+        &["dedup", "in.jsonl", "-o", "o.jsonl", "--memory", "1M"],
+        &["dedup", "in.jsonl", "-o", "o.jsonl", "--threads", "0"],
+        &["dedup", "in.jsonl", "-o", "o.jsonl", "--source", "s", "--alarm", "2"],
+        &["pairs", "in.jsonl", "--on-error", "maybe"],
+    ] {
+        assert_eq!(room.run(wrong).code, 2, "{wrong:?}");
+    }
+    assert_eq!(room.names(), ["in.jsonl"]);
+}

@@ -1,0 +1,29 @@
+use super::*;
+
+#[test]
+fn a_forecast_of_a_small_input() {
+    let room = Room::new();
+    room.jsonl("in.jsonl", &many(300));
+    let run = room.good(&["plan", "in.jsonl", "--json"]);
+    let plan = &run.json()[0];
+    assert_eq!((&plan["documents"], &plan["sampled"]), (&json!(300), &json!(300)));
+    for field in ["seconds", "memory_bytes", "work_bytes", "output_bytes", "free_bytes"] {
+        assert!(plan[field].as_f64().unwrap() > 0.0, "{field}: {plan}");
+    }
+    let run = room.good(&["plan", "in.jsonl"]);
+    assert!(run.lines().iter().any(|line| line.starts_with("time\t")), "{}", run.out);
+    assert_eq!(room.names(), ["in.jsonl"], "nothing is left behind");
+    assert_eq!(room.run(&["plan", "-"]).code, 3);
+    assert_eq!(room.run(&["plan"]).code, 2);
+}
+
+#[test]
+fn the_number_of_documents_from_a_sample() {
+    let room = Room::new();
+    let filler = "新闻".repeat(4000);
+    let lines = (0..2500).map(|at| format!("{}\n", document(&at.to_string(), &format!("{at}{filler}"))));
+    room.write("in.jsonl", lines.collect::<String>());
+    let plan = room.good(&["plan", "in.jsonl", "--json"]).json().remove(0);
+    let (documents, sampled) = (plan["documents"].as_f64().unwrap(), plan["sampled"].as_u64().unwrap());
+    assert!(sampled < 2500 && (2000.0..3000.0).contains(&documents), "{plan}");
+}

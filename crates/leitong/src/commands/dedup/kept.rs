@@ -18,7 +18,7 @@ pub(super) enum Row {
 
 /// The output, and for Parquet the rows that go.
 pub(super) enum Kept<'k> {
-    Lines { out: Output, layout: &'k Layout },
+    Lines { out: Box<Output>, layout: &'k Layout },
     Rows { out: Table, gone: Option<Table>, rows: Vec<Row> },
 }
 
@@ -40,7 +40,7 @@ impl<'k> Kept<'k> {
             let gone = journal.map(|journal| Table::create(&rows_beside(journal))).transpose()?;
             return Ok(Self::Rows { out: Table::create(output)?, gone, rows: Vec::new() });
         }
-        let mut out = Output::create(output)?;
+        let mut out = Box::new(Output::create(output)?);
         if !layout.header.is_empty() {
             out.put(&layout.header)?;
             out.put(layout.end.as_bytes())?;

@@ -14,6 +14,7 @@ passages of eight characters occur in two documents as in real news. A document 
 import functools
 import json
 import multiprocessing
+import os
 import random
 import re
 import sys
@@ -306,7 +307,7 @@ def ensure(corpus, say=lambda text: None, processes=2):
     load_sources(["zh", "en"] if kind == "mixed" else [language])
     file.parent.mkdir(parents=True, exist_ok=True)
     listed = jobs(kind, count, language, share)
-    part = file.with_suffix(".part")
+    part = file.with_suffix(f".{os.getpid()}.part")
     with open(part, "w", encoding="utf-8") as out, multiprocessing.get_context("fork").Pool(processes) as pool:
         out.writelines(pool.imap(line, listed, chunksize=500))
     if kind == "mixed":

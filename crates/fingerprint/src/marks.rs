@@ -25,12 +25,19 @@ pub fn window(units: usize) -> usize {
     }
 }
 
-/// Chooses the marks of a text given by the values of its units, in reading order. `hashes` is working memory.
-pub fn choose(units: impl ExactSizeIterator<Item = u32>, hashes: &mut Vec<u32>, marks: &mut Vec<Mark>) {
+/// Working memory.
+#[derive(Clone, Debug, Default)]
+pub struct Room {
+    hashes: Vec<u32>,
+    minima: Vec<u64>,
+}
+
+/// Chooses the marks of a text given by the values of its units, in reading order.
+pub fn choose(units: impl ExactSizeIterator<Item = u32>, room: &mut Room, marks: &mut Vec<Mark>) {
     marks.clear();
     let window = window(units.len());
-    hash_runs(units, hashes);
-    winnow(hashes, window, marks);
+    hash_runs(units, &mut room.hashes);
+    winnow(&room.hashes, window, marks, &mut room.minima);
 }
 
 /// Spreads a sum over all bits.
@@ -73,23 +80,29 @@ fn hash_runs(units: impl ExactSizeIterator<Item = u32>, hashes: &mut Vec<u32>) {
 }
 
 /// From every window the smallest hash, the rightmost among equals; fewer hashes than a window are one window.
-fn winnow(hashes: &[u32], window: usize, marks: &mut Vec<Mark>) {
+///
+/// The window is a power of two, so the minima of all windows come from those of half the width, without a branch.
+fn winnow(hashes: &[u32], window: usize, marks: &mut Vec<Mark>, minima: &mut Vec<u64>) {
+    // The place counts downwards in the low half: of equal hashes the last is the smallest.
+    minima.clear();
+    minima
+        .extend(hashes.iter().enumerate().map(|(at, &hash)| u64::from(hash) << 32 | u64::from(!(at as u32))));
     let window = window.min(hashes.len());
-    let mut smallest = usize::MAX;
-    for end in window..=hashes.len() {
-        let (start, newest) = (end - window, end.wrapping_sub(1));
-        if end == 0 {
-            return;
+    let mut width = 1;
+    while width < window {
+        let step = width.min(window - width);
+        let count = minima.len() - step;
+        for at in 0..count {
+            minima[at] = minima[at].min(minima[at + step]);
         }
-        if smallest != usize::MAX && smallest >= start {
-            if hashes[newest] > hashes[smallest] {
-                continue;
-            }
-            smallest = newest;
-        } else {
-            smallest = (start..end).fold(start, |best, i| if hashes[i] <= hashes[best] { i } else { best });
+        minima.truncate(count);
+        width += step;
+    }
+    let mut last = None;
+    for &smallest in &*minima {
+        if last.replace(smallest) != Some(smallest) {
+            marks.push(Mark { hash: (smallest >> 32) as u32, at: !(smallest as u32) });
         }
-        marks.push(Mark { hash: hashes[smallest], at: smallest as u32 });
     }
 }
 
@@ -100,7 +113,7 @@ mod tests {
 
     fn of(units: &[u32]) -> Vec<Mark> {
         let mut marks = Vec::new();
-        choose(units.iter().copied(), &mut Vec::new(), &mut marks);
+        choose(units.iter().copied(), &mut Room::default(), &mut marks);
         marks
     }
 
@@ -113,8 +126,8 @@ mod tests {
         assert_eq!(of(&[]), []);
     }
 
-    const FROZEN: [(u32, u32); 2] = [(0, 0), (0, 0)];
-    const FROZEN_SHORT: u32 = 0;
+    const FROZEN: [(u32, u32); 2] = [(93_482_120, 0), (952_062_643, 1)];
+    const FROZEN_SHORT: u32 = 1_389_781_701;
 
     proptest! {
         #[test]

@@ -1,10 +1,10 @@
 //! Every pair of a run that is not different, judged.
 
-use super::run::{Bench, Run};
+use super::run::{Bench, Proposed, Run};
 use super::{BatchError, Progress, Stage};
 use crate::compare::SharedPassage;
 use crate::verdict::Verdict;
-use crate::verify::{Evidence, Ruling, reason, rule, shared_passages};
+use crate::verify::{Evidence, PlacedText, Ruling, evidence, reason, rule};
 use rayon::prelude::*;
 
 /// Documents whose candidates are judged together.
@@ -37,9 +37,13 @@ pub struct Explained {
 impl Run {
     /// Judges two documents and says why.
     pub fn explain(&self, a: u32, b: u32) -> Result<Explained, BatchError> {
-        let pair = self.judge(a, b)?;
-        let passages = shared_passages(&self.text(a)?, &self.text(b)?);
-        Ok(Explained { pair, reason: reason(&pair.evidence, pair.ruling), passages })
+        let mut bench = Bench::default();
+        let (x, y) = (PlacedText::new(self.text(a)?), PlacedText::new(self.text(b)?));
+        self.weights_of(&mut bench, a, &x.reading)?;
+        let evidence = evidence(&x.reading, &y.reading, &bench.weights, &mut bench.scratch);
+        let pair = Pair { a, b, ruling: rule(&evidence), evidence };
+        let passages = x.passages(&y, &evidence, &bench.scratch);
+        Ok(Explained { pair, reason: reason(&evidence, pair.ruling), passages })
     }
 
     /// Calls `each` with every pair of different texts that is not different, each once: by the later document, then by how
@@ -54,7 +58,7 @@ impl Run {
             progress(Stage::Judging, (done * TOGETHER) as u64, total);
             let judged: Vec<Vec<Pair>> = part
                 .par_iter()
-                .map_init(Bench::default, |bench, (ordinal, others)| self.judge_all(bench, *ordinal, others))
+                .map_init(Bench::default, |bench, proposed| self.judge_all(bench, proposed))
                 .collect::<Result<_, _>>()?;
             judged.into_iter().flatten().try_for_each(&mut *each)?;
         }
@@ -62,13 +66,18 @@ impl Run {
         Ok(())
     }
 
-    fn judge_all(&self, bench: &mut Bench, a: u32, others: &[u32]) -> Result<Vec<Pair>, BatchError> {
-        self.read_weighed(bench, a)?;
-        let judge = |&b: &u32| {
-            let evidence = bench.compare(self, b)?;
-            Ok(Pair { a, b, ruling: rule(&evidence), evidence })
-        };
-        let mut pairs: Vec<Pair> = others.iter().map(judge).collect::<Result<_, BatchError>>()?;
+    fn judge_all(&self, bench: &mut Bench, proposed: &Proposed) -> Result<Vec<Pair>, BatchError> {
+        let Proposed { ordinal: a, others, evidence, .. } = proposed;
+        let pair = |b: u32, evidence: Evidence| Pair { a: *a, b, ruling: rule(&evidence), evidence };
+        // Where all marks weigh the same, what was seen when copies were looked for still holds.
+        let known = if self.weighs_evenly(bench, *a)? { evidence } else { &[][..] };
+        let mut pairs: Vec<Pair> = others.iter().zip(known).map(|(&b, &known)| pair(b, known)).collect();
+        if known.len() < others.len() {
+            self.read_weighed(bench, *a)?;
+            for &b in &others[known.len()..] {
+                pairs.push(pair(b, bench.compare(self, b)?));
+            }
+        }
         pairs.retain(|pair| pair.ruling.verdict != Verdict::Different);
         Ok(pairs)
     }

@@ -12,6 +12,8 @@ use rayon::prelude::*;
 
 /// Documents that are worked on together.
 pub(super) const TOGETHER: u32 = 4096;
+/// Candidates whose evidence is kept until it is known what weighs how much.
+const KEPT: usize = 8;
 /// A copy as good as this is not worth looking for a better one.
 const CERTAIN: f64 = 1.9;
 
@@ -24,7 +26,17 @@ pub struct Run {
     /// The first document of the group of copies that each belongs to.
     pub(super) origins: Vec<u32>,
     /// Earlier documents that each may be a copy of; most have none.
-    pub(super) candidates: Vec<(u32, Box<[u32]>)>,
+    pub(super) candidates: Vec<Proposed>,
+}
+
+/// Earlier documents that one may be a copy of.
+pub(super) struct Proposed {
+    pub(super) ordinal: u32,
+    pub(super) others: Box<[u32]>,
+    /// What they have in common if all marks weigh the same, as far as it was looked at; not kept where there are many.
+    pub(super) evidence: Box<[Evidence]>,
+    /// The best copy among them.
+    copy: Option<u32>,
 }
 
 /// What a thread needs to compare documents.
@@ -38,12 +50,25 @@ pub(super) struct Bench {
     tally: Tally,
     room: Vec<u32>,
     origins: Vec<u32>,
+    /// Hashes of shared marks and what they weigh, by hash; empty where all weigh the same.
+    weighed: Vec<(u32, u32)>,
 }
 
 impl Bench {
     pub(super) fn read_own(&mut self, run: &Run, ordinal: u32) -> Result<(), BatchError> {
         self.reader.read(&run.documents.get(ordinal)?.1, &mut self.own);
         Ok(())
+    }
+
+    /// Gives every mark of the document read last its weight: shared ones by the sources that have them, others fully.
+    fn set_weights(&mut self) {
+        let Self { own, weighed, weights, .. } = self;
+        weights.clear();
+        if !weighed.is_empty() {
+            weights.extend(own.marks.iter().map(|mark| {
+                weighed.binary_search_by_key(&mark.hash, |&(hash, _)| hash).map_or(FULL, |at| weighed[at].1)
+            }));
+        }
     }
 
     /// What the document read last and another have in common.
@@ -66,12 +91,12 @@ impl Run {
         for from in (0..run.documents.len()).step_by(TOGETHER as usize) {
             progress(Stage::Copies, u64::from(from), total);
             let proposed: Vec<_> = run.each(from, |run, bench, ordinal| run.propose(bench, ordinal))?;
-            for (ordinal, candidates, copy) in proposed.into_iter().flatten() {
+            for proposed in proposed.into_iter().flatten() {
                 // In order, so that the origin of an earlier one is known.
-                if let Some(copy) = copy {
-                    run.origins[ordinal as usize] = run.origins[copy as usize];
+                if let Some(copy) = proposed.copy {
+                    run.origins[proposed.ordinal as usize] = run.origins[copy as usize];
                 }
-                run.candidates.push((ordinal, candidates));
+                run.candidates.push(proposed);
             }
         }
         for ordinal in 0..run.documents.len() {
@@ -112,12 +137,7 @@ impl Run {
     }
 
     /// The candidates of a document and the best copy among them, if there are any.
-    #[expect(clippy::type_complexity, reason = "used once, two lines above")]
-    fn propose(
-        &self,
-        bench: &mut Bench,
-        ordinal: u32,
-    ) -> Result<Option<(u32, Box<[u32]>, Option<u32>)>, BatchError> {
+    fn propose(&self, bench: &mut Bench, ordinal: u32) -> Result<Option<Proposed>, BatchError> {
         if self.classes.sizes[ordinal as usize] == 0 {
             return Ok(None);
         }
@@ -130,8 +150,12 @@ impl Run {
         bench.read_own(self, ordinal)?;
         bench.weights.clear();
         let mut best: Option<(f64, u32)> = None;
+        let mut looked_at = Vec::new();
         for &other in &proposed {
             let found = bench.compare(self, other)?;
+            if proposed.len() <= KEPT {
+                looked_at.push(found);
+            }
             if let Some(strength) = is_copy(&found).filter(|&new| best.is_none_or(|(old, _)| new > old)) {
                 best = Some((strength, other));
             }
@@ -139,29 +163,56 @@ impl Run {
                 break;
             }
         }
-        Ok(Some((ordinal, proposed.into(), best.map(|(_, other)| other))))
+        let copy = best.map(|(_, other)| other);
+        Ok(Some(Proposed { ordinal, others: proposed.into(), evidence: looked_at.into(), copy }))
     }
 
-    /// Reads a document and what its marks weigh: shared ones by the sources that have them, the others fully.
-    pub(super) fn read_weighed(&self, bench: &mut Bench, ordinal: u32) -> Result<(), BatchError> {
-        bench.read_own(self, ordinal)?;
-        let range = self.ranges.of(&self.shared, self.classes.first[ordinal as usize])?;
-        let mut weighed: Vec<(u32, u32)> = Vec::new();
+    /// What the marks weigh that a document shares with others, by their hashes; nothing where all of them weigh the same.
+    fn weigh(&self, bench: &mut Bench, ordinal: u32) -> Result<(), BatchError> {
+        let first = self.classes.first[ordinal as usize];
+        let range = self.ranges.of(&self.shared, first)?;
         let own = self.origins[ordinal as usize];
-        for &at in range.of(self.classes.first[ordinal as usize]) {
+        bench.weighed.clear();
+        for &at in range.of(first) {
             let list = self.shared.lists.get(at, &mut bench.room)?;
             bench.origins.clear();
             bench.origins.extend(list.first.iter().map(|&document| self.origins[document as usize]));
             bench.origins.push(own);
             bench.origins.sort_unstable();
             bench.origins.dedup();
-            weighed.push((list.mark, weight(bench.origins.len() as u32)));
+            bench.weighed.push((list.mark, weight(bench.origins.len() as u32)));
         }
-        weighed.sort_unstable();
-        bench.weights.clear();
-        bench.weights.extend(bench.own.marks.iter().map(|mark| {
-            weighed.binary_search_by_key(&mark.hash, |&(hash, _)| hash).map_or(FULL, |at| weighed[at].1)
-        }));
+        if bench.weighed.iter().all(|&(_, weight)| weight == FULL) {
+            bench.weighed.clear();
+        }
+        bench.weighed.sort_unstable();
+        Ok(())
+    }
+
+    /// Whether all marks of a document weigh the same.
+    pub(super) fn weighs_evenly(&self, bench: &mut Bench, ordinal: u32) -> Result<bool, BatchError> {
+        self.weigh(bench, ordinal)?;
+        Ok(bench.weighed.is_empty())
+    }
+
+    /// What the marks of a document weigh that has been read already.
+    pub(super) fn weights_of(
+        &self,
+        bench: &mut Bench,
+        ordinal: u32,
+        reading: &Reading,
+    ) -> Result<(), BatchError> {
+        self.weigh(bench, ordinal)?;
+        bench.own.clone_from(reading);
+        bench.set_weights();
+        Ok(())
+    }
+
+    /// Sets the weights of the document read last to those found by [`Run::weigh`].
+    pub(super) fn read_weighed(&self, bench: &mut Bench, ordinal: u32) -> Result<(), BatchError> {
+        bench.read_own(self, ordinal)?;
+        self.weigh(bench, ordinal)?;
+        bench.set_weights();
         Ok(())
     }
 }

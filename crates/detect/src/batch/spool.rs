@@ -152,10 +152,20 @@ impl Spool {
     }
 }
 
+fn bytes(numbers: impl ExactSizeIterator<Item = u32>) -> Vec<u8> {
+    let mut bytes = vec![0; 4 * numbers.len()];
+    let (places, _) = bytes.as_chunks_mut::<4>();
+    places.iter_mut().zip(numbers).for_each(|(place, number)| *place = number.to_le_bytes());
+    bytes
+}
+
 fn take(id: &str, text: &str, reader: &mut Reader, reading: &mut Reading) -> Taken {
-    reader.read(text, reading);
-    let units: Vec<u8> = reading.units.iter().flat_map(|unit| unit.value().to_le_bytes()).collect();
-    let marks: Vec<u8> = reading.hashes().flat_map(u32::to_le_bytes).collect();
+    reader.read_in_order(text, reading);
+    let units = bytes(reading.units.iter().map(|unit| unit.value()));
+    let mut marks: Vec<u32> = reading.marks.iter().map(|mark| mark.hash).collect();
+    marks.sort_unstable();
+    marks.dedup();
+    let marks = bytes(marks.into_iter());
     let entry = Entry {
         at: 0,
         id: id.len() as u32,

@@ -19,7 +19,7 @@ pub use align::{Passage, Scratch};
 pub use evidence::{Evidence, evidence};
 pub use numbers::Numbers;
 pub use outline::{Sketch, sketch_evidence};
-pub use passages::shared_passages;
+pub use passages::{PlacedText, shared_passages};
 pub use reading::{Reader, Reading};
 pub use rules::{Rule, Ruling, is_copy, rule};
 pub use words::reason;

@@ -1,6 +1,6 @@
 //! Shared passages as places in the texts as they came.
 
-use super::{Reading, Scratch, evidence};
+use super::{Evidence, Reading, Scratch, evidence};
 use crate::compare::{Both, SharedPassage};
 use leitong_text::span::{CodePoints, Span};
 use leitong_text::units::UnitReader;
@@ -24,26 +24,49 @@ impl Places {
 /// A run of equal units of both texts.
 type Run = Both<Range<usize>>;
 
+/// A text that was read with the places of its units.
+#[derive(Debug)]
+pub struct PlacedText {
+    text: String,
+    /// Its units and marks.
+    pub reading: Reading,
+    spans: Vec<Span>,
+}
+
+impl PlacedText {
+    /// Reads a text.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        let (units, spans) = UnitReader::shared().read_placed(&text);
+        Self { text, reading: Reading::of_units(units), spans }
+    }
+
+    /// The passages that it shares with another, in its own order, from the evidence found last.
+    #[must_use]
+    pub fn passages(&self, other: &Self, found: &Evidence, scratch: &Scratch) -> Vec<SharedPassage> {
+        let (in_x, in_y) = (Places::new(&self.text, &self.spans), Places::new(&other.text, &other.spans));
+        let mut passages: Vec<Vec<Run>> = if found.equal {
+            let all = 0..self.reading.units.len();
+            vec![vec![Both { a: all.clone(), b: all }]]
+        } else {
+            scratch.passages.iter().map(|passage| equal_runs(scratch, passage.a, passage.b)).collect()
+        };
+        if found.swapped {
+            passages.iter_mut().flatten().for_each(|run| std::mem::swap(&mut run.a, &mut run.b));
+        }
+        passages.retain(|runs| !runs.is_empty());
+        passages.sort_by_key(|runs| (runs[0].a.start, runs[0].b.start));
+        passages.iter().map(|runs| placed(runs, &in_x, &in_y)).collect()
+    }
+}
+
 /// The passages that two texts share, in the order of the first.
 #[must_use]
 pub fn shared_passages(x: &str, y: &str) -> Vec<SharedPassage> {
-    let (units_x, spans_x) = UnitReader::shared().read_placed(x);
-    let (units_y, spans_y) = UnitReader::shared().read_placed(y);
-    let (in_x, in_y) = (Places::new(x, &spans_x), Places::new(y, &spans_y));
-    let (own, other) = (Reading::of_units(units_x), Reading::of_units(units_y));
+    let (x, y) = (PlacedText::new(x.to_owned()), PlacedText::new(y.to_owned()));
     let mut scratch = Scratch::default();
-    let found = evidence(&own, &other, &[], &mut scratch);
-    let mut passages: Vec<Vec<Run>> = if found.equal {
-        vec![vec![Both { a: 0..own.units.len(), b: 0..own.units.len() }]]
-    } else {
-        scratch.passages.iter().map(|passage| equal_runs(&scratch, passage.a, passage.b)).collect()
-    };
-    if found.swapped {
-        passages.iter_mut().flatten().for_each(|run| std::mem::swap(&mut run.a, &mut run.b));
-    }
-    passages.retain(|runs| !runs.is_empty());
-    passages.sort_by_key(|runs| (runs[0].a.start, runs[0].b.start));
-    passages.iter().map(|runs| placed(runs, &in_x, &in_y)).collect()
+    let found = evidence(&x.reading, &y.reading, &[], &mut scratch);
+    x.passages(&y, &found, &scratch)
 }
 
 /// The runs of units in a passage that are partners one after another.

@@ -15,19 +15,25 @@ pub struct Reading {
 /// Reads texts; keeps its working memory from one to the next.
 #[derive(Debug, Default)]
 pub struct Reader {
-    hashes: Vec<u32>,
+    room: marks::Room,
 }
 
 impl Reader {
     /// Reads a text into `reading`, whose memory is used again.
     pub fn read(&mut self, text: &str, reading: &mut Reading) {
+        self.read_in_order(text, reading);
+        reading.marks.sort_unstable();
+    }
+
+    /// Reads a text into `reading` with the marks in the order of their places.
+    pub(crate) fn read_in_order(&mut self, text: &str, reading: &mut Reading) {
         reading.units.clear();
         UnitReader::shared().read(text, &mut reading.units);
-        self.mark(reading);
+        marks::choose(reading.units.iter().map(|unit| unit.value()), &mut self.room, &mut reading.marks);
     }
 
     fn mark(&mut self, reading: &mut Reading) {
-        marks::choose(reading.units.iter().map(|unit| unit.value()), &mut self.hashes, &mut reading.marks);
+        marks::choose(reading.units.iter().map(|unit| unit.value()), &mut self.room, &mut reading.marks);
         reading.marks.sort_unstable();
     }
 }

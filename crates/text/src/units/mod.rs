@@ -62,6 +62,10 @@ impl Unit {
     #[must_use]
     #[inline]
     pub fn numeral(self) -> Option<Numeral> {
+        // Most units are neither, and this is asked of all of them.
+        if self.0 > 0x9fff {
+            return None;
+        }
         match self.character()? {
             '0'..='9' => Some(Numeral::Digit),
             '〇' | '零' | '一' | '二' | '三' | '四' | '五' | '六' | '七' | '八' | '九' | '十' | '百'

@@ -31,6 +31,33 @@ pub struct UnitReader {
     normalizer: Normalizer,
     /// A bit per character of the basic plane: it is not simply a unit by itself. 8 KB, so that it stays in the cache.
     special: Box<[u64]>,
+    /// What becomes of those, so that a comma costs one more look and not a search in Unicode's tables.
+    outcomes: Box<[Outcome]>,
+}
+
+/// What becomes of a character of the basic plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Nothing, but a word ends here.
+    Separator,
+    /// Nothing at all.
+    Dropped,
+    /// Another character that is a unit of its own.
+    Alone(u16),
+    /// To be looked up: a letter, several characters, or it may join the one before it.
+    Other,
+}
+
+fn outcome(normalizer: &Normalizer, c: char) -> Outcome {
+    match normalizer.plain(c) {
+        Plain::One(one) => match (Kind::of(one), u16::try_from(u32::from(one))) {
+            (Kind::Separator, _) => Outcome::Separator,
+            (Kind::Alone, Ok(code)) => Outcome::Alone(code),
+            _ => Outcome::Other,
+        },
+        Plain::Several("") => Outcome::Dropped,
+        Plain::Several(_) | Plain::JoinsPrevious => Outcome::Other,
+    }
 }
 
 impl UnitReader {
@@ -44,15 +71,13 @@ impl UnitReader {
     fn new() -> Self {
         let normalizer = Normalizer::new(Options::default());
         let mut special = vec![0_u64; 0x1_0000 / 64];
-        for code in 0..=u16::MAX {
-            let simple = char::from_u32(u32::from(code)).is_some_and(|c| {
-                matches!(normalizer.plain(c), Plain::One(same) if same == c) && Kind::of(c) == Kind::Alone
-            });
-            if !simple {
-                special[usize::from(code / 64)] |= 1 << (code % 64);
-            }
+        let of_code =
+            |code: u16| char::from_u32(u32::from(code)).map_or(Outcome::Other, |c| outcome(&normalizer, c));
+        let outcomes: Box<[Outcome]> = (0..=u16::MAX).map(of_code).collect();
+        for code in (0..=u16::MAX).filter(|&code| outcomes[usize::from(code)] != Outcome::Alone(code)) {
+            special[usize::from(code / 64)] |= 1 << (code % 64);
         }
-        Self { normalizer, special: special.into() }
+        Self { normalizer, special: special.into(), outcomes }
     }
 
     /// The units of a text, appended to `units`.
@@ -99,18 +124,40 @@ impl UnitReader {
                     at += 3;
                     continue;
                 }
+                match self.outcomes[usize::from(code)] {
+                    Outcome::Separator => pass.end_word(),
+                    Outcome::Dropped => {}
+                    Outcome::Alone(other) => pass.alone(Unit(u32::from(other)), at, at + 3),
+                    Outcome::Other => match self.other(text, at, &mut pass) {
+                        Some(end) => {
+                            at = end;
+                            continue;
+                        }
+                        None => return false,
+                    },
+                }
+                at += 3;
+                continue;
             }
-            let Some(c) = text[at..].chars().next() else { break };
-            let end = at + c.len_utf8();
-            match self.normalizer.plain(c) {
-                Plain::One(c) => pass.character(c, at, end),
-                Plain::Several(text) => text.chars().for_each(|c| pass.character(c, at, end)),
-                Plain::JoinsPrevious => return false,
+            match self.other(text, at, &mut pass) {
+                Some(end) => at = end,
+                None => return false,
             }
-            at = end;
         }
         pass.end_word();
         true
+    }
+
+    /// Deals with a character the general way: where the next begins, or nothing if it may join the one before it.
+    fn other(&self, text: &str, at: usize, pass: &mut Pass<'_, impl Sink>) -> Option<usize> {
+        let c = text[at..].chars().next()?;
+        let end = at + c.len_utf8();
+        match self.normalizer.plain(c) {
+            Plain::One(c) => pass.character(c, at, end),
+            Plain::Several(text) => text.chars().for_each(|c| pass.character(c, at, end)),
+            Plain::JoinsPrevious => return None,
+        }
+        Some(end)
     }
 }
 

@@ -6,7 +6,7 @@
 pub(crate) mod add;
 mod answers;
 pub(crate) mod backup;
-mod batch;
+pub(crate) mod batch;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod check_db;

@@ -78,7 +78,7 @@ fn marked_text(text: &str, passages: Vec<Marked>) -> String {
     out
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

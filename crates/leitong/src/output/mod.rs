@@ -5,6 +5,7 @@ pub(crate) mod html;
 pub(crate) mod matches;
 pub(crate) mod passages;
 mod progress;
+pub(crate) mod report;
 pub(crate) mod rows;
 pub(crate) mod time;
 pub(crate) mod value;

@@ -58,6 +58,15 @@ impl Found {
 impl Taken {
     /// Chooses what stays, with at most so many bytes for what was found.
     pub(crate) fn select(&self, memory: u64) -> Result<(Selection, Found), Failure> {
+        self.select_watched(memory, &mut |_| {})
+    }
+
+    /// The same; `each` is told every pair found.
+    pub(crate) fn select_watched(
+        &self,
+        memory: u64,
+        each: &mut dyn FnMut(&Pair),
+    ) -> Result<(Selection, Found), Failure> {
         let mut bytes = Vec::new();
         self.work.read("ranks")?.read_to_end(&mut bytes)?;
         let ranks: Vec<u64> =
@@ -69,6 +78,7 @@ impl Taken {
             (!ranks.is_empty()).then_some(&ranks),
             &|stage, done, total| stages.reached(stage, done, total),
             &mut |pair| {
+                each(&pair);
                 found.push(pair);
                 Ok(())
             },

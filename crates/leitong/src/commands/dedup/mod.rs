@@ -10,6 +10,7 @@ mod write;
 
 use super::batch::{AgainstArgs, BatchArgs, Extras, Job, Ranking, Taken, Work};
 use crate::input::raw;
+use crate::output::report::{self, Sample};
 use crate::output::{Exit, Failure, note};
 use format::Layout;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,9 @@ pub(crate) struct Args {
     /// Write why each document was removed: JSON lines with the kept one, scores, the rule and the passages
     #[arg(long, value_name = "FILE")]
     removed: Option<PathBuf>,
+    /// Write a page with the totals, the pairs by their scores, and what goes beside what stays
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// What `leitong undo` needs [default: OUT.journal]
     #[arg(long, value_name = "FILE", conflicts_with = "no_journal")]
     journal: Option<PathBuf>,
@@ -93,7 +97,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         take_in(&job, work, args)
     })?;
     let layout = Layout::new(&args.output, &taken.sources, &taken.wanted)?;
-    let (selection, found) = taken.select(args.batch.memory() / 16)?;
+    let mut sample = Sample::default();
+    let (selection, found) = taken.select_watched(args.batch.memory() / 16, &mut |pair| sample.push(pair))?;
     let sources = match &args.source {
         Some(_) => Some((alarm::names(&taken)?, alarm::sources(&taken)?)),
         None => None,
@@ -112,6 +117,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let decided =
         Decided { taken: &taken, fates: &selection.fates, found: &found, sources: sources.as_ref() };
     let written = write::write(&decided, &layout, &files)?;
+    if let Some(path) = &args.report {
+        report::write(path, &decided.facts(&written, &sample))?;
+    }
     Summary { taken: &taken, written: &written, quotes: found.quotes, begun, files: &files }
         .print(args.json)?;
     let Taken { run, work, skipped, .. } = taken;

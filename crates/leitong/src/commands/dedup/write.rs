@@ -7,6 +7,7 @@ use super::kept::Kept;
 use crate::commands::batch::{CODE_AGAINST, CODE_TAKEN, Found, Taken};
 use crate::input::raw::{self, Record};
 use crate::output::file::{Closed, Output};
+use crate::output::report::{Facts, Sample};
 use crate::output::{Failure, json_line};
 use leitong_detect::batch::Fate;
 use rayon::prelude::*;
@@ -35,6 +36,26 @@ pub(super) struct Decided<'d> {
     pub(super) fates: &'d [Fate],
     pub(super) found: &'d Found,
     pub(super) sources: Option<&'d Sources>,
+}
+
+impl Decided<'_> {
+    /// What there is to report when all is written.
+    pub(super) fn facts<'f>(&'f self, written: &'f Written, sample: &'f Sample) -> Facts<'f> {
+        let taken = self.taken;
+        Facts {
+            run: &taken.run,
+            fates: self.fates,
+            found: self.found,
+            sources: self.sources.map(|(names, of)| (&names[..], &of[..])),
+            removed: &written.removed,
+            kept: written.kept,
+            against: taken.against,
+            quotes: self.found.quotes,
+            skipped: taken.skipped.count,
+            inputs: taken.sources.iter().map(|source| source.name.clone()).collect(),
+            sample,
+        }
+    }
 }
 
 /// What was written.

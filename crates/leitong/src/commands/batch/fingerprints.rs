@@ -32,9 +32,13 @@ impl Fingerprints {
 }
 
 impl Known {
+    /// That of a document, if it has one.
+    pub(crate) fn get(&self, document: u32) -> Option<&Fingerprint> {
+        self.0.get(&document).and_then(Option::as_ref)
+    }
+
     /// In how many bits two documents differ, where both have a SimHash.
     pub(crate) fn distance(&self, a: u32, b: u32) -> Option<u32> {
-        let of = |document: u32| self.0.get(&document).and_then(Option::as_ref);
-        of(a)?.distance(of(b)?).ok()
+        self.get(a)?.distance(self.get(b)?).ok()
     }
 }

@@ -5,6 +5,7 @@ use crate::input::raw::{self, Read, Shape, Source, Wanted};
 use crate::output::{Failure, Progress};
 use leitong_detect::batch::{Corpus, Run};
 use leitong_detect::verify::shared_passages;
+use parquet::file::reader::FileReader;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,6 +124,7 @@ impl Sample {
 
     fn piece(&mut self, piece: &Piece<'_>, wanted: &Wanted, corpus: &mut Corpus) -> Result<(), Failure> {
         let (mut texts, mut failed, before) = (0, None, corpus.count());
+        let read = || wanted.read.as_ref().map_or(0, |read| read.load(Ordering::Relaxed));
         raw::documents_from(piece.source, wanted, piece.place, &mut |batch| {
             let documents: Vec<(String, String)> = batch
                 .into_iter()
@@ -134,18 +136,20 @@ impl Sample {
             if let Err(error) = corpus.push(&documents) {
                 failed = Some(error);
             }
-            texts < piece.most && failed.is_none()
+            texts.max(read()) < piece.most && failed.is_none()
         });
         if let Some(error) = failed {
             return Err(error.into());
         }
-        let counted = wanted.read.as_ref().map_or(0, |read| read.load(Ordering::Relaxed));
-        let whole = piece.most == u64::MAX || texts < piece.most;
         self.texts += texts;
-        self.read += match counted {
-            // Lines from the middle of a file, whose bytes are those of the texts and some more; and formats that are not streams.
-            0 if whole => length(piece.source),
-            0 => texts + texts / 20 + 40 * (corpus.count() - before),
+        self.read += match read() {
+            // No stream: the share of its rows, or all of it.
+            0 => {
+                let rows = raw::open_parquet(piece.source)
+                    .map_or(0, |file| file.metadata().file_metadata().num_rows());
+                let share = (corpus.count() - before) as f64 / rows.max(1) as f64;
+                (length(piece.source) as f64 * if rows > 0 { share.min(1.0) } else { 1.0 }) as u64
+            }
             counted => counted,
         };
         Ok(())

@@ -1,6 +1,7 @@
 //! JSON lines and lines of text.
 
 use super::blocks::{Block, Blocks, lines};
+use super::sources::Counted;
 use super::{Doc, Read, Record, Shape, Source, Take, Wanted, json};
 use crate::input::lines::LineError;
 use crate::input::{InputError, STDIN};
@@ -50,7 +51,8 @@ pub(super) fn documents_from(
     if place > 0 {
         file.skip_until(b'\n')?;
     }
-    of_stream(file, source, wanted, 0, take);
+    let read = wanted.read.clone().unwrap_or_default();
+    of_stream(Counted(file, read), source, wanted, 0, take);
     Ok(())
 }
 

@@ -111,9 +111,9 @@ impl Source {
 }
 
 /// Counts the bytes that are read.
-pub(crate) struct Counted(pub(crate) File, pub(crate) Arc<AtomicU64>);
+pub(super) struct Counted<R>(pub(super) R, pub(super) Arc<AtomicU64>);
 
-impl Read for Counted {
+impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.0.read(buffer)?;
         self.1.fetch_add(count as u64, Ordering::Relaxed);

@@ -101,3 +101,23 @@ fn clusters_are_stars() {
     assert_eq!(room.good(&["cluster", "alone.jsonl"]).lines().len(), 2);
     assert!(room.good(&["cluster", "alone.jsonl", "--groups"]).out.is_empty());
 }
+
+#[test]
+fn by_distance_alone() {
+    let room = Room::new();
+    room.jsonl("in.jsonl", &many(400));
+    let near = room.good(&["pairs", "in.jsonl", "--json", "--judge", "distance", "--distance", "8"]).json();
+    assert!(near.iter().all(|pair| pair["distance"].as_u64().unwrap() <= 8), "{near:?}");
+    assert!(
+        near.iter().any(|pair| pair["distance"] != 0 && pair["rule"].as_str().unwrap().contains("at most 8"))
+    );
+    // Whatever the evidence finds within those bits is among them.
+    let both =
+        |pair: &Value| (pair["a"].as_str().unwrap().to_owned(), pair["b"].as_str().unwrap().to_owned());
+    let found: std::collections::BTreeSet<_> = near.iter().map(both).collect();
+    assert_eq!(found.len(), near.len(), "each pair once");
+    let all = room.good(&["pairs", "in.jsonl", "--json"]).json();
+    let within: Vec<&Value> =
+        all.iter().filter(|pair| pair["distance"].as_u64().is_some_and(|bits| bits <= 8)).collect();
+    assert!(within.len() > 50 && within.iter().all(|pair| found.contains(&both(pair))));
+}

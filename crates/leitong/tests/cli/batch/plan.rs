@@ -21,7 +21,11 @@ fn a_forecast_of_a_small_input() {
 fn the_number_of_documents_from_a_sample() {
     let room = Room::new();
     let filler = "新闻".repeat(4000);
-    let lines = (0..2500).map(|at| format!("{}\n", document(&at.to_string(), &format!("{at}{filler}"))));
+    let lines = (0..2500).map(|at| {
+        let mut document = document(&at.to_string(), &text(at));
+        document["other"] = filler.as_str().into();
+        format!("{document}\n")
+    });
     room.write("in.jsonl", lines.collect::<String>());
     let plan = room.good(&["plan", "in.jsonl", "--json"]).json().remove(0);
     let (documents, sampled) = (plan["documents"].as_f64().unwrap(), plan["sampled"].as_u64().unwrap());

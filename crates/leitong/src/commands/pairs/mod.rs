@@ -1,5 +1,7 @@
 //! `leitong pairs`: every two documents of which one is a duplicate of the other, or quotes it.
 
+mod distance;
+
 use super::batch::evidence::{self, Scores};
 use super::batch::{BatchArgs, Extras, Job, Ranking, Skipped, Stages, fingerprints::Fingerprints};
 use crate::output::file::Output;
@@ -18,7 +20,7 @@ use std::path::PathBuf;
     leitong pairs a.parquet b.parquet --json --passages -o pairs.jsonl.zst\n\n\
     Columns: the later document, the earlier one, what the later is to the earlier (exact, near, contains, contained: \
     duplicates; quotes: a passage is shared, the rest is not), the bits in which their SimHashes differ, Jaccard, and the larger \
-    share of one text that the other has. Equal texts come first. Of more than 1,000 equal ones the others are paired with the \
+    share of one text that the other has. With --judge distance all texts within --distance bits are near. Equal texts come first. Of more than 1,000 equal ones the others are paired with the \
     first only, unless --all-pairs is given."
 )]
 pub(crate) struct Args {
@@ -36,6 +38,12 @@ pub(crate) struct Args {
     /// All pairs of equal texts, however many
     #[arg(long)]
     all_pairs: bool,
+    /// What decides: what the texts share, or the distance of their SimHashes alone
+    #[arg(long, value_enum, default_value_t, value_name = "JUDGE")]
+    judge: Judge,
+    /// The most bits in which SimHashes of near duplicates differ, with --judge distance
+    #[arg(long, value_name = "K", default_value_t = 3)]
+    distance: u32,
     /// Exit with 1 when there are duplicates
     #[arg(long)]
     fail_on_duplicate: bool,
@@ -47,6 +55,16 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     batch: BatchArgs,
+}
+
+/// What decides whether two texts are near.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Judge {
+    /// What is shared, how rare that is, and what differs
+    #[default]
+    Evidence,
+    /// The distance of their SimHashes
+    Distance,
 }
 
 /// Equal texts that are all paired with each other.
@@ -94,19 +112,15 @@ fn write(args: &Args, run: &Run, fingerprints: &Fingerprints, out: &mut dyn Writ
     for first in 0..run.count() {
         writer.equal(first)?;
     }
+    if args.judge == Judge::Distance {
+        distance::write(args, run, fingerprints, &mut writer)?;
+        return writer.end();
+    }
     let stages = Stages::new(args.output.is_some());
     run.pairs(&|stage, done, total| stages.reached(stage, done, total), &mut |pair| {
         writer.expand(&pair).map_err(BatchError::output)
     })?;
-    writer.flush()?;
-    writer.out.flush()?;
-    if writer.cut > 0 {
-        let (cut, most) = (writer.cut, PAIRED);
-        output::note(&format!(
-            "{cut} documents whose text more than {most} others have are paired with the first of them only; --all-pairs lists all"
-        ));
-    }
-    Ok(writer.duplicates)
+    writer.end()
 }
 
 struct Writer<'w> {
@@ -120,6 +134,19 @@ struct Writer<'w> {
 }
 
 impl Writer<'_> {
+    /// Writes what waits; how many duplicates there were.
+    fn end(mut self) -> Result<u64, Failure> {
+        self.flush()?;
+        self.out.flush()?;
+        if self.cut > 0 {
+            let (cut, most) = (self.cut, PAIRED);
+            output::note(&format!(
+                "{cut} documents whose text more than {most} others have are paired with the first of them only; --all-pairs lists all"
+            ));
+        }
+        Ok(self.duplicates)
+    }
+
     /// Members of a class that are paired with everything.
     fn paired<'c>(&self, class: &'c [u32]) -> &'c [u32] {
         if self.args.all_pairs { class } else { &class[..class.len().min(PAIRED)] }
@@ -204,6 +231,10 @@ impl Lines<'_> {
             "distance": distance,
         });
         evidence::add(&mut object, pair);
+        if let (Judge::Distance, false, Some(bits)) = (self.args.judge, pair.evidence.equal, distance) {
+            object["rule"] =
+                format!("the SimHashes differ in {bits} bits (at most {})", self.args.distance).into();
+        }
         if self.args.passages {
             let (a, b) = (self.run.text(pair.a)?, self.run.text(pair.b)?);
             object["passages"] = evidence::passages(&shared_passages(&a, &b));

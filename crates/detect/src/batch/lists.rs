@@ -82,7 +82,7 @@ impl Lists {
     }
 }
 
-/// The lists of a run, and for every document where those of its marks are.
+/// The lists of a run, and for every document where those of its marks are that an earlier one has too.
 pub(super) struct Shared {
     pub(super) lists: Lists,
     /// By range of documents: the document in the range (16 bits) and where a list is (48 bits).
@@ -136,8 +136,29 @@ impl Shared {
     }
 }
 
+/// Sorts numbers of one partition by mark; those of one mark stay in the order they came, that of documents.
+fn sort(numbers: &mut Vec<u64>) {
+    const BITS: u32 = 12;
+    let mut other = vec![0; numbers.len()];
+    for pass in 0..2 {
+        let digit = |number: u64| (number >> (32 + BITS * pass)) as usize & ((1 << BITS) - 1);
+        let mut starts = vec![0_u32; 1 << BITS];
+        numbers.iter().for_each(|&number| starts[digit(number)] += 1);
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += std::mem::replace(start, sum);
+        }
+        for &number in &*numbers {
+            let place = &mut starts[digit(number)];
+            other[*place as usize] = number;
+            *place += 1;
+        }
+        std::mem::swap(numbers, &mut other);
+    }
+}
+
 fn part(mut numbers: Vec<u64>, copies: &[u32], scoring: &Scoring) -> Part {
-    numbers.sort_unstable();
+    sort(&mut numbers);
     let mut part = Part::default();
     for list in numbers.chunk_by(|a, b| a >> 32 == b >> 32) {
         let documents: usize = list.iter().map(|&number| copies[number as u32 as usize] as usize).sum();
@@ -148,7 +169,8 @@ fn part(mut numbers: Vec<u64>, copies: &[u32], scoring: &Scoring) -> Part {
         let first = &list[..list.len().min(scoring.used)];
         part.lists.extend([(list[0] >> 32) as u32, documents.min(scoring.long) as u32, first.len() as u32]);
         part.lists.extend(first.iter().map(|&number| number as u32));
-        part.entries.extend(list.iter().map(|&number| (number as u32, at)));
+        // The first has nobody before it to be a copy of.
+        part.entries.extend(list[1..].iter().map(|&number| (number as u32, at)));
     }
     part
 }

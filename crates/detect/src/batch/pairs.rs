@@ -39,7 +39,7 @@ impl Run {
     pub fn explain(&self, a: u32, b: u32) -> Result<Explained, BatchError> {
         let mut bench = Bench::default();
         let (x, y) = (PlacedText::new(self.text(a)?), PlacedText::new(self.text(b)?));
-        self.weights_of(&mut bench, a, &x.reading)?;
+        self.weights_of(&mut bench, (a, b), &x.reading)?;
         let evidence = evidence(&x.reading, &y.reading, &bench.weights, &mut bench.scratch);
         let pair = Pair { a, b, ruling: rule(&evidence), evidence };
         let passages = x.passages(&y, &evidence, &bench.scratch);
@@ -73,7 +73,7 @@ impl Run {
         let known = if self.weighs_evenly(bench, *a)? { evidence } else { &[][..] };
         let mut pairs: Vec<Pair> = others.iter().zip(known).map(|(&b, &known)| pair(b, known)).collect();
         if known.len() < others.len() {
-            self.read_weighed(bench, *a)?;
+            self.read_weighed(bench, (*a, *a))?;
             for &b in &others[known.len()..] {
                 pairs.push(pair(b, bench.compare(self, b)?));
             }
@@ -85,7 +85,7 @@ impl Run {
     /// Judges two documents, whether they are candidates or not.
     pub fn judge(&self, a: u32, b: u32) -> Result<Pair, BatchError> {
         let mut bench = Bench::default();
-        self.read_weighed(&mut bench, a)?;
+        self.read_weighed(&mut bench, (a, b))?;
         let evidence = bench.compare(self, b)?;
         Ok(Pair { a, b, ruling: rule(&evidence), evidence })
     }

@@ -195,23 +195,28 @@ impl Run {
         Ok(bench.weighed.is_empty())
     }
 
-    /// What the marks of a document weigh that has been read already.
+    /// Of two documents the one whose lists have all marks that both share.
+    fn later(&self, (a, b): (u32, u32)) -> u32 {
+        self.classes.first[a as usize].max(self.classes.first[b as usize])
+    }
+
+    /// What the marks of the first of a pair weigh, that has been read already.
     pub(super) fn weights_of(
         &self,
         bench: &mut Bench,
-        ordinal: u32,
+        pair: (u32, u32),
         reading: &Reading,
     ) -> Result<(), BatchError> {
-        self.weigh(bench, ordinal)?;
+        self.weigh(bench, self.later(pair))?;
         bench.own.clone_from(reading);
         bench.set_weights();
         Ok(())
     }
 
-    /// Sets the weights of the document read last to those found by [`Run::weigh`].
-    pub(super) fn read_weighed(&self, bench: &mut Bench, ordinal: u32) -> Result<(), BatchError> {
-        bench.read_own(self, ordinal)?;
-        self.weigh(bench, ordinal)?;
+    /// Reads the first of a pair and what its marks weigh.
+    pub(super) fn read_weighed(&self, bench: &mut Bench, pair: (u32, u32)) -> Result<(), BatchError> {
+        bench.read_own(self, pair.0)?;
+        self.weigh(bench, self.later(pair))?;
         bench.set_weights();
         Ok(())
     }

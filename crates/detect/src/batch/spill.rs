@@ -23,7 +23,7 @@ pub(super) struct Spill {
 impl Spill {
     /// So many partitions, in at most so many bytes of memory; the rest is in a file without a name in `folder`.
     pub(super) fn new(partitions: usize, memory: u64, folder: &Path) -> Self {
-        let most = (memory / 8).max(1 << 16) as usize;
+        let most = (memory / 8).max(1 << 8) as usize;
         Self {
             partitions: vec![Vec::new(); partitions],
             held: 0,

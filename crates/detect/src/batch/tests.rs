@@ -1,4 +1,7 @@
 use super::*;
+use crate::verdict::Verdict;
+use crate::verify::Reading;
+use proptest::prelude::*;
 
 fn quiet(_: Stage, _: u64, _: u64) {}
 
@@ -40,4 +43,96 @@ fn the_container_stays() {
     let edited = LIBRARY.replace("正式开馆", "对外开放");
     let fates = fates(&[LIBRARY, &edited, &both], None);
     assert_eq!(fates, [Fate::Goes(2), Fate::Goes(2), Fate::Stays]);
+}
+
+/// Documents made of few sentences, so that much is shared.
+fn made_of(sentences: &[Vec<usize>]) -> Vec<String> {
+    const WORDS: &str = "春眠不觉晓处处闻啼鸟夜来风雨声花落知多少白日依山尽黄河入海流欲穷千里目更上一层楼床前明月光疑是地上霜举头望明月低头思故乡";
+    let words: Vec<char> = WORDS.chars().collect();
+    let sentence = |seed: usize| (0..17).map(move |at| (seed * 31 + at * (seed % 7 + 1)) % 60);
+    let text = |list: &Vec<usize>| {
+        list.iter().flat_map(|&seed| sentence(seed)).map(|at| words[at % words.len()]).collect()
+    };
+    sentences.iter().map(text).collect()
+}
+
+/// What [`leitong_store::Scoring`] says, word for word, over all earlier documents.
+fn proposed_plainly(texts: &[String], ordinal: usize) -> Vec<u32> {
+    let scoring = leitong_store::Scoring::DEFAULT;
+    let readings: Vec<Reading> = texts.iter().map(|text| Reading::of(text)).collect();
+    let first = |at: usize| readings.iter().position(|own| own.units == readings[at].units).unwrap();
+    let marks: Vec<Vec<u32>> = readings.iter().map(|reading| reading.hashes().collect()).collect();
+    if first(ordinal) != ordinal || readings[ordinal].units.is_empty() {
+        return Vec::new();
+    }
+    let holders = |mark: u32| (0..texts.len()).filter(|&at| marks[at].contains(&mark)).collect::<Vec<_>>();
+    let (mut proposed, mut spare) = (Vec::new(), Vec::new());
+    for earlier in (0..ordinal).filter(|&at| first(at) == at) {
+        let (mut weight, mut count) = (0, 0);
+        for &mark in marks[ordinal].iter().filter(|mark| marks[earlier].contains(mark)) {
+            let holders = holders(mark);
+            let firsts: Vec<usize> = holders.iter().copied().filter(|&at| first(at) == at).collect();
+            if firsts.iter().take(scoring.used).any(|&at| at == earlier) {
+                weight += scoring.weight(holders.len().min(scoring.long) - 1);
+                count += 1;
+            }
+        }
+        let fewer = marks[ordinal].len().min(marks[earlier].len()) as u32;
+        if weight >= scoring.need(fewer) && count > 0 {
+            proposed.push((std::cmp::Reverse(count), earlier as u32));
+        } else if count > 0 && scoring.may_be_spared(count, fewer) {
+            spare.push((std::cmp::Reverse(count), earlier as u32));
+        }
+    }
+    spare.sort_unstable();
+    proposed.extend(spare.into_iter().take(scoring.spare));
+    proposed.sort_unstable();
+    proposed.into_iter().map(|(_, earlier)| earlier).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn candidates_are_those_of_the_definition(
+        sentences in prop::collection::vec(prop::collection::vec(0usize..9, 0..5), 1..40),
+    ) {
+        let texts = made_of(&sentences);
+        let (_folder, run) = run(&texts.iter().map(String::as_str).collect::<Vec<_>>(), 1 << 26);
+        for ordinal in 0..texts.len() as u32 {
+            let found = run.candidates.iter().find(|proposed| proposed.ordinal == ordinal);
+            let found = found.map_or(&[][..], |proposed| &proposed.others);
+            prop_assert_eq!(found, proposed_plainly(&texts, ordinal as usize), "of {}", ordinal);
+        }
+    }
+
+    #[test]
+    fn little_memory_gives_the_same(
+        sentences in prop::collection::vec(prop::collection::vec(0usize..40, 0..6), 1..60),
+    ) {
+        let texts = made_of(&sentences);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let pairs = |memory: u64| {
+            let (_folder, run) = run(&texts, memory);
+            let mut pairs = Vec::new();
+            let selection = run.select(None, &quiet, &mut |pair| { pairs.push(pair); Ok(()) }).unwrap();
+            (pairs, selection)
+        };
+        prop_assert_eq!(pairs(1 << 26), pairs(0));
+    }
+
+    #[test]
+    fn whatever_goes_names_one_that_stays_and_is_near(
+        sentences in prop::collection::vec(prop::collection::vec(0usize..12, 1..6), 1..40),
+    ) {
+        let texts = made_of(&sentences);
+        let (_folder, run) = run(&texts.iter().map(String::as_str).collect::<Vec<_>>(), 1 << 26);
+        let fates = run.select(None, &quiet, &mut |_| Ok(())).unwrap().fates;
+        for (ordinal, fate) in fates.iter().enumerate() {
+            if let Fate::Goes(keeper) = fate {
+                prop_assert_eq!(fates[*keeper as usize], Fate::Stays);
+                let verdict = run.judge(ordinal as u32, *keeper).unwrap().ruling.verdict;
+                prop_assert!(verdict.is_duplicate() && verdict != Verdict::Contains, "{:?}", verdict);
+            }
+        }
+    }
 }

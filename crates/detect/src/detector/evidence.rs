@@ -59,9 +59,12 @@ impl Collection {
         };
         let fingerprinter = self.fingerprinter();
         let (a, b) = (fingerprinter.prepare(asked), fingerprinter.prepare(text));
-        let shingles = fingerprinter.shingle_set(&a).overlap(&fingerprinter.shingle_set(&b));
-        found.jaccard = Some(shingles.jaccard());
-        found.containment = Some(shingles.a_in_b().max(shingles.b_in_a()));
+        // A verdict by evidence has its scores already.
+        if found.scores.is_none() {
+            let shingles = fingerprinter.shingle_set(&a).overlap(&fingerprinter.shingle_set(&b));
+            found.jaccard = Some(shingles.jaccard());
+            found.containment = Some(shingles.a_in_b().max(shingles.b_in_a()));
+        }
         if evidence == Evidence::Passages {
             found.passages = Some(fingerprinter.shared_passages(&a, &b));
         }

@@ -40,6 +40,20 @@ pub enum Numeral {
     Chinese,
 }
 
+/// A bit for every character up to the last numeral: it is one.
+static NUMERALS: [u64; '零' as usize / 64 + 1] = {
+    const ALL: [char; 26] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '〇', '零', '一', '二', '三', '四', '五', '六',
+        '七', '八', '九', '十', '百', '千', '万', '亿',
+    ];
+    let (mut bits, mut at) = ([0; '零' as usize / 64 + 1], 0);
+    while at < ALL.len() {
+        bits[ALL[at] as usize / 64] |= 1 << (ALL[at] as usize % 64);
+        at += 1;
+    }
+    bits
+};
+
 impl Unit {
     /// The unit of a character that stands alone.
     fn alone(c: char) -> Self {
@@ -62,16 +76,12 @@ impl Unit {
     #[must_use]
     #[inline]
     pub fn numeral(self) -> Option<Numeral> {
-        // Most units are neither, and this is asked of all of them.
-        if self.0 > 0x9fff {
+        // Most units are neither, and this is asked of all of them: one bit tells.
+        let word = NUMERALS.get(self.0 as usize / 64)?;
+        if word >> (self.0 % 64) & 1 == 0 {
             return None;
         }
-        match self.character()? {
-            '0'..='9' => Some(Numeral::Digit),
-            '〇' | '零' | '一' | '二' | '三' | '四' | '五' | '六' | '七' | '八' | '九' | '十' | '百'
-            | '千' | '万' | '亿' => Some(Numeral::Chinese),
-            _ => None,
-        }
+        Some(if self.0 <= '9' as u32 { Numeral::Digit } else { Numeral::Chinese })
     }
 
     /// The character the unit is, unless it is a piece of a word.

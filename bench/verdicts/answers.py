@@ -39,14 +39,22 @@ def pairs(path):
     return dict(pair(o["a"], o["b"], o["verdict"]) for o in objects(path) if o["verdict"] not in NOTHING and o["a"] != o["b"])
 
 
-def as_pairs(found):
-    """The same of a `check`. Second: pairs that were asked both ways and got two verdicts."""
-    result, two = {}, set()
-    for query, listed in found.items():
-        for other, verdict in listed:
-            if other == query:
-                continue
-            key, verdict = pair(query, other, verdict)
-            if result.setdefault(key, verdict) != verdict:
-                two.add(key)
-    return result, two
+def directed(found):
+    """{(query, match): verdict as the query sees it} of a `check`."""
+    return {(query, other): verdict for query, listed in found.items() for other, verdict in listed if other != query}
+
+
+def both_ways(called, queries):
+    """The same of `pairs`: what each of these queries would have been told."""
+    result = {}
+    for (a, b), verdict in called.items():
+        if a in queries:
+            result[a, b] = verdict
+        if b in queries:
+            result[b, a] = TURNED.get(verdict, verdict)
+    return result
+
+
+def two_verdicts(asked):
+    """Pairs that were asked both ways round and got different answers."""
+    return sum(a < b and (b, a) in asked and asked[b, a] != TURNED.get(verdict, verdict) for (a, b), verdict in asked.items())

@@ -395,13 +395,12 @@ def command_clusters(options):
 
 
 def command_same(options):
-    """Pairs of two queries, or of two documents that were not asked for, are left out."""
+    """What each query was told, against what `pairs` says of it; pairs without a query are left out."""
     found = answers.matches(options.matches)
-    online, two = answers.as_pairs(found)
-    batch = {key: v for key, v in answers.pairs(options.pairs).items() if key[0] in found or key[1] in found}
+    online = answers.directed(found)
+    batch = answers.both_ways(answers.pairs(options.pairs), found.keys())
     print(changes_text([("online against batch", changes(online, batch))]))
-    if two:
-        print(f"\n{len(two):,} pairs got two verdicts, one each way round.")
+    print(f"\nAsked both ways round, {answers.two_verdicts(online):,} pairs got two verdicts.")
 
 
 def command_dedup(options):

@@ -140,17 +140,21 @@ def clusters(run):
         batch.append(answers.pairs(found))
         say(f"clusters, order {order}: {cost(took)}")
         db, _ = run.ours.add([file], "clusters")
-        online.append(answers.as_pairs(answers.matches(run.ours.check(file, db, f"clusters{order}")[0])))
+        online.append(answers.directed(answers.matches(run.ours.check(file, db, f"clusters{order}")[0])))
         file.unlink()
     result = score.clusters(truth, batch[0])
     rows = [(f"pairs, order {order}", score.changes(batch[0], other)) for order, other in enumerate(batch) if order]
-    rows += [(f"add and check, order {order}", score.changes(online[0][0], other)) for order, (other, _) in enumerate(online) if order]
-    rows += [("add and check against pairs, order 0", score.changes(online[0][0], batch[0]))]
+    rows += [(f"add and check, order {order}", score.changes(online[0], other)) for order, other in enumerate(online) if order]
+    everything = {json.loads(line)["id"] for line in lines}
+    rows += [("add and check against pairs, order 0", score.changes(online[0], answers.both_ways(batch[0], everything)))]
     worst = max(counts["verdict"] / max(1, counts["pairs"]) for _, counts in rows[:-1])
     result["goals"].append(Goal("verdicts that change with the order, at worst", worst, "<=", 0.005))
     run.judge("clusters", result["goals"])
-    text = f"{len(lines):,} documents in one collection; order 0 has the bases first, the others are shuffled. Compared with order 0:"
-    ways = f"Asked both ways round, {len(online[0][1]):,} pairs got two verdicts."
+    text = (
+        f"{len(lines):,} documents in one collection; order 0 has the bases first, the others are shuffled. Compared with order 0, a pair counted once "
+        "by `pairs`, and once each way by `check`, which asks from both sides:"
+    )
+    ways = f"Asked both ways round, {answers.two_verdicts(online[0]):,} pairs got two verdicts."
     return "\n\n".join([score.clusters_text(result), text, score.changes_text(rows), ways])
 
 
@@ -174,14 +178,14 @@ def online(run):
         file.write_text("".join(texts[id] for id in variants), encoding="utf-8")
         found = answers.pairs(run.ours.pairs([*files, file], f"pack{pack}")[0])
         variants = set(variants)
-        batch = {key: v for key, v in found.items() if (key[0] in variants and key[1] in indexed) or (key[1] in variants and key[0] in indexed)}
-        single, _ = answers.as_pairs({id: asked.get(id, []) for id in variants})
+        batch = {key: v for key, v in answers.both_ways(found, variants).items() if key[1] in indexed}
+        single = answers.directed({id: asked.get(id, []) for id in variants})
         rows.append((f"pack {pack + 1}, {len(variants):,} variants", score.changes(single, batch)))
         whole += rows[-1][1]["duplicate"]
     db, _ = run.ours.add([*files, queries], "everything")
     checked = answers.matches(run.ours.check(queries, db, "everything")[0])
-    batch = {key: v for key, v in answers.pairs(run.ours.pairs([*files, queries], "everything")[0]).items() if key[0] in checked or key[1] in checked}
-    rows.append(("all stored, then asked for", score.changes(answers.as_pairs(checked)[0], batch)))
+    batch = answers.both_ways(answers.pairs(run.ours.pairs([*files, queries], "everything")[0]), checked.keys())
+    rows.append(("all stored, then asked for", score.changes(answers.directed(checked), batch)))
     listed = [
         Goal("(variant, document) pairs that are duplicates for one way only, packs", whole, "==", 0),
         Goal("the same, everything stored", rows[-1][1]["duplicate"], "==", 0),

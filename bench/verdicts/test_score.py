@@ -93,10 +93,13 @@ class Ways(unittest.TestCase):
             ]
             check.write_text("\n".join(map(json.dumps, rows)) + "\n\n")
             pairs.write_text(json.dumps({"a": "q", "b": "a", "verdict": "contains"}) + "\n" + json.dumps({"a": "q", "b": "z", "verdict": None}))
-            found, two = answers.as_pairs(answers.matches(check))
-            self.assertEqual(found, {("a", "q"): "contained"})
-            self.assertEqual(two, {("a", "q")})
-            self.assertEqual(answers.pairs(pairs), found)
+            asked, called = answers.directed(answers.matches(check)), answers.pairs(pairs)
+            self.assertEqual(asked, {("q", "a"): "contains", ("a", "q"): "near"})
+            self.assertEqual(answers.two_verdicts(asked), 1)
+            self.assertEqual(called, {("a", "q"): "contained"})
+            self.assertEqual(answers.both_ways(called, {"q"}), {("q", "a"): "contains"})
+            self.assertEqual(answers.both_ways(called, {"q", "a"}), {("q", "a"): "contains", ("a", "q"): "contained"})
+            self.assertEqual(answers.two_verdicts(answers.both_ways(called, {"q", "a"})), 0)
             check.write_text("not json")
             with self.assertRaises(SystemExit):
                 answers.matches(check)

@@ -2,10 +2,11 @@
 
 use leitong_detect::batch::{Corpus, Options};
 use leitong_detect::detector::{
-    CheckOptions, Collection, CollectionSettings, Detector, Document, Evidence, Question, When,
+    Collection, CollectionSettings, Detector, Document, Evidence, SimilarOptions, When,
 };
 use leitong_store::Memory;
 use leitong_text::extract::{self, extract};
+use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -75,21 +76,14 @@ fn online(documents: &[(String, String)]) -> Pairs {
         let part = part.iter().map(|(id, text)| Document::new(id, text)).collect();
         assert!(collection.add(part, When::Replace, Evidence::None).unwrap().iter().all(Result::is_ok));
     }
-    let mut pairs = Pairs::new();
-    for part in documents.chunks(256) {
-        let questions = part.iter().map(|(id, text)| Question {
-            id: Some(id.clone()),
-            limit: 1000,
-            ..Question::new(text.clone())
-        });
-        let checked = collection.check(questions.collect(), &CheckOptions::default()).unwrap();
-        for ((id, _), checked) in part.iter().zip(checked) {
-            let matches = checked.unwrap().matches;
-            let duplicates = matches.iter().filter(|found| found.verdict.is_duplicate());
-            pairs.extend(duplicates.map(|found| pair(id, &found.id)));
-        }
-    }
-    pairs
+    let options = SimilarOptions { limit: 1000, ..SimilarOptions::default() };
+    let duplicates = |(id, _): &(String, String)| {
+        let page = collection.similar(id, &options).unwrap();
+        assert!(page.next.is_none(), "more than a thousand matches of {id}");
+        let duplicates = page.matches.into_iter().filter(|found| found.verdict.is_duplicate());
+        duplicates.map(|found| pair(id, &found.id)).collect::<Vec<_>>()
+    };
+    documents.par_iter().flat_map_iter(duplicates).collect::<Vec<_>>().into_iter().collect()
 }
 
 #[test]

@@ -39,7 +39,7 @@ impl Scoring {
     /// What all stores use.
     pub const DEFAULT: Self = Self {
         long: 1024,
-        used: 256,
+        used: 64,
         rare: 16,
         percent: 6,
         least: FULL / 2,

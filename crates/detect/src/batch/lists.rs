@@ -15,8 +15,10 @@ const PARTITIONS: usize = 256;
 /// Documents of a range, by the first bits of their ordinals.
 pub(super) const RANGE: u32 = 1 << 16;
 
-/// Numbers before the documents of a list.
-const HEAD: usize = 3;
+/// Numbers before the documents of a list: mark, documents, how many stand here, sources.
+const HEAD: usize = 4;
+/// Documents of a list that are read with its head, where lists are in a file: most have no more.
+const TOGETHER: usize = 28;
 
 /// A mark that several documents have.
 pub(super) struct List<'l> {
@@ -25,6 +27,8 @@ pub(super) struct List<'l> {
     pub(super) documents: u32,
     /// The first of them.
     pub(super) first: &'l [u32],
+    /// How many independent sources they are, if that has been counted.
+    pub(super) sources: Option<u32>,
 }
 
 /// Numbers in memory as long as they fit, and in a file beyond that.
@@ -65,7 +69,12 @@ impl Lists {
 
     /// The list at `at`.
     pub(super) fn get<'l>(&'l self, at: u64, room: &'l mut Vec<u32>) -> Result<List<'l>, BatchError> {
-        let list = |head: &[u32], first: &'l [u32]| List { mark: head[0], documents: head[1], first };
+        let list = |head: &[u32], first: &'l [u32]| List {
+            mark: head[0],
+            documents: head[1],
+            first,
+            sources: Some(head[3]).filter(|&sources| sources > 0),
+        };
         let Some(file) = &self.file else {
             let own = &self.memory[at as usize..];
             return Ok(list(own, &own[HEAD..HEAD + own[2] as usize]));
@@ -76,10 +85,35 @@ impl Lists {
             let numbers = bytes.chunks_exact(4).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
             Ok::<Vec<u32>, BatchError>(numbers.collect())
         };
-        let head = read(at, HEAD)?;
-        *room = read(at + HEAD as u64, head[2] as usize)?;
-        Ok(list(&head, room))
+        let ahead = (HEAD + TOGETHER).min((self.length - at) as usize);
+        *room = read(at, ahead)?;
+        let head: [u32; HEAD] = [room[0], room[1], room[2], room[3]];
+        let count = head[2] as usize;
+        if HEAD + count > room.len() {
+            let rest = read(at + room.len() as u64, HEAD + count - room.len())?;
+            room.extend(rest);
+        }
+        Ok(list(&head, &room[HEAD..HEAD + count]))
     }
+
+    /// Counts the independent sources of every list, once all origins are known; lists in a file are counted when asked for.
+    pub(super) fn count_sources(&mut self, origins: &[u32]) {
+        let (mut at, mut seen) = (0, Vec::new());
+        while self.file.is_none() && at < self.memory.len() {
+            let end = at + HEAD + self.memory[at + 2] as usize;
+            self.memory[at + 3] = distinct(&self.memory[at + HEAD..end], origins, &mut seen);
+            at = end;
+        }
+    }
+}
+
+/// How many different origins documents have.
+pub(super) fn distinct(documents: &[u32], origins: &[u32], seen: &mut Vec<u32>) -> u32 {
+    seen.clear();
+    seen.extend(documents.iter().map(|&document| origins[document as usize]));
+    seen.sort_unstable();
+    seen.dedup();
+    seen.len() as u32
 }
 
 /// The lists of a run, and for every document where those of its marks are that an earlier one has too.
@@ -112,7 +146,7 @@ impl Shared {
         })?;
         let ranges = documents.len().div_ceil(RANGE) as usize;
         let mut shared = Self {
-            lists: Lists::new(memory / 8, &documents.folder),
+            lists: Lists::new(memory / 4, &documents.folder),
             of_documents: Spill::new(ranges, memory / 4, &documents.folder),
         };
         let threads = rayon::current_num_threads();
@@ -167,7 +201,12 @@ fn part(mut numbers: Vec<u64>, copies: &[u32], scoring: &Scoring) -> Part {
         }
         let at = part.lists.len() as u32;
         let first = &list[..list.len().min(scoring.used)];
-        part.lists.extend([(list[0] >> 32) as u32, documents.min(scoring.long) as u32, first.len() as u32]);
+        part.lists.extend([
+            (list[0] >> 32) as u32,
+            documents.min(scoring.long) as u32,
+            first.len() as u32,
+            0,
+        ]);
         part.lists.extend(first.iter().map(|&number| number as u32));
         // The first has nobody before it to be a copy of.
         part.entries.extend(list[1..].iter().map(|&number| (number as u32, at)));

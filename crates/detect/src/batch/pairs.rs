@@ -69,14 +69,21 @@ impl Run {
     fn judge_all(&self, bench: &mut Bench, proposed: &Proposed) -> Result<Vec<Pair>, BatchError> {
         let Proposed { ordinal: a, others, evidence, .. } = proposed;
         let pair = |b: u32, evidence: Evidence| Pair { a: *a, b, ruling: rule(&evidence), evidence };
-        // Where all marks weigh the same, what was seen when copies were looked for still holds.
-        let known = if self.weighs_evenly(bench, *a)? { evidence } else { &[][..] };
-        let mut pairs: Vec<Pair> = others.iter().zip(known).map(|(&b, &known)| pair(b, known)).collect();
-        if known.len() < others.len() {
-            self.read_weighed(bench, (*a, *a))?;
-            for &b in &others[known.len()..] {
-                pairs.push(pair(b, bench.compare(self, b)?));
+        // Where all marks weigh the same, what was seen when copies were looked for still holds. Elsewhere weights can only
+        // take away: whatever is different without them stays so.
+        let evenly = self.weighs_evenly(bench, *a)?;
+        let (mut pairs, mut read) = (Vec::with_capacity(others.len()), false);
+        for (at, &b) in others.iter().enumerate() {
+            let known = evidence.get(at).map(|&known| pair(b, known));
+            let holds = |known: &Pair| evenly || known.ruling.verdict == Verdict::Different;
+            if let Some(known) = known.filter(holds) {
+                pairs.push(known);
+                continue;
             }
+            if !std::mem::replace(&mut read, true) {
+                self.read_weighed(bench, (*a, *a))?;
+            }
+            pairs.push(pair(b, bench.compare(self, b)?));
         }
         pairs.retain(|pair| pair.ruling.verdict != Verdict::Different);
         Ok(pairs)

@@ -1,7 +1,7 @@
 //! A run: documents, what they share, and which are copies of one another.
 
 use super::copies::Classes;
-use super::lists::Shared;
+use super::lists::{Shared, distinct};
 use super::propose::Tally;
 use super::ranges::Ranges;
 use super::spool::Documents;
@@ -103,6 +103,7 @@ impl Run {
             let first = run.classes.first[ordinal as usize];
             run.origins[ordinal as usize] = run.origins[first as usize];
         }
+        run.shared.lists.count_sources(&run.origins);
         progress(Stage::Copies, total, total);
         Ok(run)
     }
@@ -171,16 +172,12 @@ impl Run {
     fn weigh(&self, bench: &mut Bench, ordinal: u32) -> Result<(), BatchError> {
         let first = self.classes.first[ordinal as usize];
         let range = self.ranges.of(&self.shared, first)?;
-        let own = self.origins[ordinal as usize];
         bench.weighed.clear();
         for &at in range.of(first) {
             let list = self.shared.lists.get(at, &mut bench.room)?;
-            bench.origins.clear();
-            bench.origins.extend(list.first.iter().map(|&document| self.origins[document as usize]));
-            bench.origins.push(own);
-            bench.origins.sort_unstable();
-            bench.origins.dedup();
-            bench.weighed.push((list.mark, weight(bench.origins.len() as u32)));
+            let sources =
+                list.sources.unwrap_or_else(|| distinct(list.first, &self.origins, &mut bench.origins));
+            bench.weighed.push((list.mark, weight(sources)));
         }
         if bench.weighed.iter().all(|&(_, weight)| weight == FULL) {
             bench.weighed.clear();

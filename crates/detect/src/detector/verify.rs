@@ -30,6 +30,8 @@ struct Asked {
     content: Content,
     /// The hashes of its marks, each once, ascending.
     hashes: Vec<u32>,
+    /// The digest of its letters.
+    exact: Option<u128>,
 }
 
 thread_local! {
@@ -72,8 +74,18 @@ impl Content {
         }
     }
 
-    /// What two documents have in common, and whether the texts were there to tell.
-    fn compare(&self, other: &Self, weights: &[u32]) -> (Evidence, bool) {
+    /// What two documents have in common, and whether the texts were there to tell. `same` says that the digests of their
+    /// letters are equal.
+    fn compare(&self, other: &Self, weights: &[u32], same: bool) -> (Evidence, bool) {
+        let (mut found, by_text) = self.compare_contents(other, weights);
+        if same && !by_text {
+            (found.equal, found.matched) = (true, found.a);
+            (found.rare, found.runs) = (f64::from(found.a), 1);
+        }
+        (found, by_text)
+    }
+
+    fn compare_contents(&self, other: &Self, weights: &[u32]) -> (Evidence, bool) {
         match (self, other) {
             (Self::Text(own), Self::Text(other)) => {
                 BENCH.with_borrow_mut(|(_, scratch)| (evidence(own, other, weights, scratch), true))
@@ -94,13 +106,19 @@ impl Asked {
         let content = Content::of(asking.text, asking.signals)?;
         let mut hashes: Vec<u32> = content.marks().iter().map(|mark| mark.hash).collect();
         hashes.dedup();
-        Some(Self { content, hashes })
+        Some(Self { content, hashes, exact: asking.signals.exact })
     }
 
     /// What it has in common with each candidate whose content is known, all marks weighing the same.
     fn compare_all(&self, found: &[Candidate], contents: &Contents) -> Vec<Option<(Evidence, bool)>> {
-        let compare = |one: &Candidate| Some(self.content.compare(contents.get(&one.rank.version)?, &[]));
+        let compare = |one: &Candidate| {
+            Some(self.content.compare(contents.get(&one.rank.version)?, &[], self.is_same(one)))
+        };
         found.iter().map(compare).collect()
+    }
+
+    fn is_same(&self, candidate: &Candidate) -> bool {
+        self.exact.is_some() && self.exact == candidate.record.signals.exact
     }
 
     /// What each of its marks weighs, given how many sources have each hash; nothing where all weigh the same.
@@ -198,7 +216,8 @@ impl Collection {
                 Some(_) => contents.get(&one.rank.version).map_or_else(
                     || by_distance(*asking, one, within),
                     |content| {
-                        let (evidence, by_text) = asked.content.compare(content, &weights);
+                        let (evidence, by_text) =
+                            asked.content.compare(content, &weights, asked.is_same(one));
                         judgement(&evidence, by_text)
                     },
                 ),

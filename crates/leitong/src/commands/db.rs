@@ -1,7 +1,7 @@
 //! The database of a command: where it is, opening it, and closing it whatever happened in between.
 
 use crate::output::{self, Failure};
-use leitong_detect::detector::{Collection, CollectionSettings, DEFAULT_COLLECTION, Detector};
+use leitong_detect::detector::{Collection, CollectionSettings, DEFAULT_COLLECTION, Detector, Judge};
 use leitong_detect::{Recipe, recipe};
 use leitong_store::embedded::{self, Embedded};
 use leitong_store::{Memory, Store};
@@ -35,9 +35,37 @@ pub(crate) struct SettingsArgs {
     /// The most bits in which near duplicates differ, for a new collection [default: 3]
     #[arg(long, value_name = "K")]
     distance: Option<u32>,
-    /// Keep no texts, only fingerprints: less disk, no Jaccard, no evidence
+    /// Keep no texts, only fingerprints and marks: less disk, no passages, and verdicts see less
     #[arg(long)]
     no_text: bool,
+    /// Who decides, in a new collection [default: evidence; distance with the recipes of other systems]
+    #[arg(long, value_enum)]
+    judge: Option<JudgeArg>,
+}
+
+/// Who decides what is a duplicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum JudgeArg {
+    /// What is shared, how rare it is, and what differs (docs/verdicts.md)
+    Evidence,
+    /// The SimHashes alone, within --distance bits
+    Distance,
+}
+
+impl JudgeArg {
+    /// Systems whose recipes are built in judge by distance.
+    fn usual(recipe: &Recipe) -> Self {
+        let name = &recipe.settings().name;
+        let of_another_system = Recipe::built_in(name).is_ok() && !name.starts_with("leitong");
+        if of_another_system { Self::Distance } else { Self::Evidence }
+    }
+
+    fn judge(self) -> Judge {
+        match self {
+            Self::Evidence => Judge::Evidence,
+            Self::Distance => Judge::Distance,
+        }
+    }
 }
 
 /// Where a database can be.
@@ -179,7 +207,8 @@ impl Database {
         }
         let recipe = Recipe::open(args.recipe.as_deref().unwrap_or(recipe::DEFAULT))?;
         let width = recipe.settings().simhash.bits;
-        let mut settings = CollectionSettings::new(recipe);
+        let judge = args.judge.unwrap_or_else(|| JudgeArg::usual(&recipe)).judge();
+        let mut settings = CollectionSettings { judge, ..CollectionSettings::new(recipe) };
         settings.distance = args.distance.unwrap_or(settings.distance);
         settings.keep_texts = !args.no_text;
         if settings.distance >= width {
@@ -211,6 +240,14 @@ impl SettingsArgs {
                 "the collection {name:?} was made for distances up to {}, not {asked}: leave --distance out, or export \
                  the collection and import it into another",
                 is.distance
+            ));
+        }
+        if let Some(asked) = self.judge.filter(|asked| asked.judge() != is.judge) {
+            let is = if is.judge == Judge::Distance { "distance" } else { "evidence" };
+            return refuse(format!(
+                "the collection {name:?} judges by {is}: leave --judge out, or export the collection and import it into \
+                 another with --judge {}",
+                if asked == JudgeArg::Distance { "distance" } else { "evidence" }
             ));
         }
         if self.no_text && is.keep_texts {

@@ -19,6 +19,12 @@ pub(crate) fn json(found: &Match) -> Value {
         "collection": found.collection,
         "rule": found.rule,
     });
+    if let Some(scores) = found.scores {
+        object["a_in_b"] = scores.a_in_b.into();
+        object["b_in_a"] = scores.b_in_a.into();
+        object["rare"] = scores.rare.into();
+        object["numbers_differ"] = scores.numbers_differ.into();
+    }
     about(&mut object, found.title.as_deref(), found.source.as_deref(), found.published);
     if let Some(passages) = &found.passages {
         object["passages"] = passages.iter().map(passage).collect();

@@ -68,7 +68,8 @@ fn damaged_indexes_are_found_and_made_anew() {
     let expected = answers(&room, 300);
     let mut damaged = 0;
     for file in files(&room.db().join("index")) {
-        if file.metadata().unwrap().len() == 0 {
+        // Merges and repairs take files away.
+        if file.metadata().map_or(0, |about| about.len()) == 0 {
             continue;
         }
         damaged += 1;
@@ -187,7 +188,10 @@ fn a_folder_that_cannot_be_written() {
 /// A damaged block of records or texts cannot be mended, but costs only what stands in it.
 #[test]
 fn what_can_be_read_is_saved() {
-    let room = filled(400);
+    // Without marks the records are small.
+    let room = Room::new();
+    room.jsonl("all.jsonl", &(0..400).map(|i| document(&format!("d{i}"), i)).collect::<Vec<_>>());
+    room.good(&["add", "all.jsonl", "--judge", "distance"]);
     room.good(&["compact"]);
     let tables = files(&room.db().join("documents/keyspaces"));
     let tables = tables.iter().filter(|path| path.to_string_lossy().contains("tables"));

@@ -27,7 +27,8 @@ fn duplicates_are_found_across_processes() {
     assert!(near["distance"].as_u64().unwrap() <= 3);
     assert!((0.5..1.0).contains(&near["jaccard"].as_f64().unwrap()), "{near}");
     assert!(near["containment"].as_f64() >= near["jaccard"].as_f64());
-    assert!(near["rule"].as_str().unwrap().contains("bits"));
+    assert!(near["rule"].as_str().unwrap().contains("are shared"));
+    assert!(near["a_in_b"].as_f64().unwrap() > 0.8 && near["numbers_differ"] == json!(0), "{near}");
     assert_eq!(lines[3]["matches"], json!([]), "a document is never its own duplicate");
 
     let plain = room.good(&["check", "new.jsonl"]);
@@ -170,14 +171,18 @@ fn limits_filters_and_evidence() {
 }
 
 #[test]
-fn without_texts_there_are_no_scores() {
+fn without_texts_marks_are_judged() {
     let room = Room::new();
     room.jsonl("a.jsonl", &[document("a", 1)]);
     room.good(&["add", "a.jsonl", "--no-text"]);
     let run = room.run(&["check", "-", "--json"], reprinted(1));
     let found = &run.json()[0]["matches"][0];
     assert_eq!((found["verdict"].as_str(), found["distance"].as_u64()), (Some("exact"), Some(0)));
-    assert!(found["jaccard"].is_null() && found["containment"].is_null());
+    assert!(found["rule"].as_str().unwrap().contains("judged by marks"), "{found}");
+    let run = room.run(&["check", "-", "--json"], edited(1));
+    let found = &run.json()[0]["matches"][0];
+    assert_eq!(found["verdict"].as_str(), Some("near"), "{found}");
+    assert!((0.3..1.0).contains(&found["jaccard"].as_f64().unwrap()), "{found}");
     let run = room.good(&["get", "a", "--text", "--json"]);
     assert!(run.json()[0]["text"].is_null());
 }

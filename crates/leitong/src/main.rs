@@ -56,6 +56,8 @@ enum Command {
     Cluster(commands::cluster::Args),
     /// List every two documents of which one is a duplicate of the other, or quotes it
     Pairs(commands::pairs::Args),
+    /// Measure signals and thresholds on documents whose duplicates are known
+    Eval(commands::eval::Args),
     /// Store documents in a database, if wanted only those that nothing stored is near to
     Add(commands::add::Args),
     /// Ask a database whether documents, or near ones, are stored
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
         Command::Undo(args) => commands::undo::run(args),
         Command::Cluster(args) => commands::cluster::run(args),
         Command::Pairs(args) => commands::pairs::run(args),
+        Command::Eval(args) => commands::eval::run(args),
         Command::Add(args) => commands::add::run(args),
         Command::Check(args) => commands::check::run(args),
         Command::Get(args) => commands::get::run(args),

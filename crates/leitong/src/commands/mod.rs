@@ -5,6 +5,7 @@
 
 pub(crate) mod add;
 mod answers;
+mod audit;
 pub(crate) mod backup;
 pub(crate) mod batch;
 pub(crate) mod bench;
@@ -17,6 +18,7 @@ pub(crate) mod compare;
 mod db;
 pub(crate) mod dedup;
 pub(crate) mod distance;
+pub(crate) mod eval;
 pub(crate) mod export;
 mod feed;
 pub(crate) mod fingerprint;

@@ -16,7 +16,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub(crate) use lines::BoundedLines;
-pub(crate) use records::plain;
+pub(crate) use records::{open_stream, plain};
 
 /// One document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

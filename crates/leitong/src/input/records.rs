@@ -60,7 +60,7 @@ pub(super) fn open_file(path: &Path) -> Result<File, String> {
 }
 
 /// The content of a file, without the compression its name tells of.
-pub(super) fn open_stream(path: &Path) -> Result<Box<dyn Read>, String> {
+pub(crate) fn open_stream(path: &Path) -> Result<Box<dyn Read>, String> {
     decoded(open_file(path)?, path)
 }
 

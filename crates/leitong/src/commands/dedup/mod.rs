@@ -8,6 +8,7 @@ pub(crate) mod kept;
 mod summary;
 mod write;
 
+use super::audit::Audit;
 use super::batch::{AgainstArgs, BatchArgs, Extras, Job, Ranking, Taken, Work};
 use crate::input::raw;
 use crate::output::report::{self, Sample};
@@ -54,6 +55,12 @@ pub(crate) struct Args {
     /// Write a page with the totals, the pairs by their scores, and what goes beside what stays
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Compare N removals and N kept documents exactly, and say how many were right
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    audit: Option<u32>,
+    /// Another sample for --audit
+    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "audit")]
+    audit_seed: u64,
     /// What `leitong undo` needs [default: OUT.journal]
     #[arg(long, value_name = "FILE", conflicts_with = "no_journal")]
     journal: Option<PathBuf>,
@@ -93,6 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
             quiet_out: true,
         };
         fits(args)?;
+        args.report.as_deref().map_or(Ok(()), report::check)?;
         let work = args.batch.work(Some(&args.output))?;
         take_in(&job, work, args)
     })?;
@@ -120,8 +128,17 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(path) = &args.report {
         report::write(path, &decided.facts(&written, &sample))?;
     }
-    Summary { taken: &taken, written: &written, quotes: found.quotes, begun, files: &files }
-        .print(args.json)?;
+    let audit = |count| Audit::new(&taken.run, &selection.fates, &found, count, args.audit_seed);
+    let audit = args.audit.map(audit).transpose()?;
+    Summary {
+        taken: &taken,
+        written: &written,
+        quotes: found.quotes,
+        begun,
+        files: &files,
+        audit: audit.as_ref(),
+    }
+    .print(args.json)?;
     let Taken { run, work, skipped, .. } = taken;
     drop(run);
     work.remove();

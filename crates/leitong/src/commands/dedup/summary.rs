@@ -1,6 +1,7 @@
 //! What a run did, for people and for scripts.
 
 use super::write::{Files, Written};
+use crate::commands::audit::Audit;
 use crate::commands::batch::{Taken, size};
 use crate::output::{self, Failure, note};
 use serde_json::json;
@@ -13,6 +14,7 @@ pub(super) struct Summary<'s> {
     pub(super) quotes: u64,
     pub(super) begun: Instant,
     pub(super) files: &'s Files<'s>,
+    pub(super) audit: Option<&'s Audit<'s>>,
 }
 
 impl Summary<'_> {
@@ -26,7 +28,7 @@ impl Summary<'_> {
         if as_json {
             let path = |path: Option<&std::path::Path>| path.map(|path| path.display().to_string());
             let mut out = output::stdout();
-            let object = json!({
+            let mut object = json!({
                 "documents": documents,
                 "kept": written.kept,
                 "removed": removed,
@@ -42,6 +44,9 @@ impl Summary<'_> {
                 "evidence": path(self.files.removed),
                 "journal": path(self.files.journal),
             });
+            if let Some(audit) = self.audit {
+                object["audit"] = audit.json()?;
+            }
             writeln!(out, "{object}")?;
             out.flush()?;
             return Ok(());
@@ -72,6 +77,6 @@ impl Summary<'_> {
         if let Some(journal) = self.files.journal.filter(|_| removed > 0) {
             note(&format!("`leitong undo {}` puts back what was removed", journal.display()));
         }
-        Ok(())
+        self.audit.map_or(Ok(()), Audit::tell)
     }
 }

@@ -83,7 +83,10 @@ fn group(facts: &Facts<'_>, kept: u32, members: &[u32], open: bool) -> Result<St
         .map(|&member| facts.found.pair(run, member, kept))
         .collect::<Result<_, _>>()?;
     // The least alike first: that is where a reader looks.
-    let alike = |pair: &Pair| Scores::of(&pair.evidence).jaccard;
+    let alike = |pair: &Pair| match Scores::of(&pair.evidence) {
+        scores if pair.ruling.verdict == Verdict::Contained => scores.a_in_b,
+        scores => scores.jaccard,
+    };
     pairs.sort_by(|x, y| {
         let equal = |pair: &Pair| pair.ruling.verdict == Verdict::Exact;
         equal(x).cmp(&equal(y)).then(alike(x).total_cmp(&alike(y))).then(x.a.cmp(&y.a))

@@ -12,7 +12,7 @@ mod marked;
 mod sample;
 mod totals;
 
-pub(crate) use sample::Sample;
+pub(crate) use sample::{Sample, spread};
 
 use crate::commands::batch::Found;
 use crate::commands::batch::fingerprints::Fingerprints;
@@ -67,6 +67,11 @@ impl Facts<'_> {
     }
 }
 
+/// Whether the page can be written, before there is anything to write.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+    Output::create(path).map(drop)
+}
+
 /// Writes the page.
 pub(crate) fn write(path: &Path, facts: &Facts<'_>) -> Result<(), Failure> {
     let clusters = Clusters::find(facts.fates);
@@ -90,7 +95,7 @@ fn filled(facts: &Facts<'_>, clusters: &Clusters) -> Result<String, Failure> {
     let rest = match clusters.all.saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(
-            "<p class=\"rest\">and {} smaller groups more, which the file of --removed names</p>",
+            "<p class=\"rest\">and {} smaller groups, which the file of --removed names</p>",
             number(more as u64)
         ),
     };

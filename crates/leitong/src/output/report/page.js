@@ -168,6 +168,7 @@
         some += is;
       }
       cluster.hidden = !some;
+      if (query && some && some <= 3) for (const { element } of members) if (!element.hidden && "open" in element) element.open = true;
       documents += some;
       visible += some > 0;
     }

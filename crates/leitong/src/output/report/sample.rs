@@ -149,7 +149,11 @@ mod tests {
             (0..3).for_each(|b| sample.push(&pair(a + 3, b)));
         }
         assert_eq!(sample.found, 3 * 4999);
-        assert!(sample.len() <= 1000 && sample.len() > 300 && sample.len() % 3 == 0, "{}", sample.len());
+        assert!(
+            sample.len() <= 1000 && sample.len() > 300 && sample.len().is_multiple_of(3),
+            "{}",
+            sample.len()
+        );
         let guess = sample.len() as f64 / sample.share();
         assert!((guess / sample.found as f64 - 1.0).abs() < 0.2, "{guess}");
     }

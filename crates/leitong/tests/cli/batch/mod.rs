@@ -2,14 +2,17 @@
 
 mod against;
 mod alarm;
+mod audit;
 mod bad;
 mod columns;
 mod dedup;
+mod eval;
 mod formats;
 mod keep;
 mod pairs;
 
 mod plan;
+mod report;
 mod resume;
 mod undo;
 

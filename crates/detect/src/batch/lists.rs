@@ -139,7 +139,7 @@ impl Shared {
         scoring: &Scoring,
         memory: u64,
     ) -> Result<Self, BatchError> {
-        let mut marks = Spill::new(PARTITIONS, memory / 2, &documents.folder);
+        let mut marks = Spill::new(PARTITIONS, memory / 4, &documents.folder);
         documents.each_marks(|ordinal, mark| match copies[ordinal as usize] {
             0 => Ok(()),
             _ => marks.push((mark >> 24) as usize, u64::from(mark) << 32 | u64::from(ordinal)),
@@ -147,7 +147,7 @@ impl Shared {
         let ranges = documents.len().div_ceil(RANGE) as usize;
         let mut shared = Self {
             lists: Lists::new(memory / 4, &documents.folder),
-            of_documents: Spill::new(ranges, memory / 4, &documents.folder),
+            of_documents: Spill::new(ranges, memory / 8, &documents.folder),
         };
         let threads = rayon::current_num_threads();
         for first in (0..PARTITIONS).step_by(threads) {

@@ -2,22 +2,27 @@
 
 use leitong_text::normalize::{Normalizer, Options, Punctuation, Whitespace};
 use std::collections::HashMap;
+use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Characters of a run.
 const RUN: usize = 5;
 
-/// Characters that count, in one form: without punctuation, space, case, width and script variants.
-pub(super) fn letters(text: &str) -> Vec<char> {
-    let options = Options {
+/// Without punctuation, space, case, width and script variants.
+static NORMALIZER: LazyLock<Normalizer> = LazyLock::new(|| {
+    Normalizer::new(Options {
         nfkc: true,
         fold_case: true,
         simplify: true,
         drop_invisible: true,
         punctuation: Punctuation::Drop,
         whitespace: Whitespace::Drop,
-    };
-    Normalizer::new(options).normalize(text).text.chars().collect()
+    })
+});
+
+/// Characters that count, in one form.
+pub(super) fn letters(text: &str) -> Vec<char> {
+    NORMALIZER.normalize(text).text.chars().collect()
 }
 
 /// The distinct runs of a text, as sorted digests of 64 bits. A shorter text is one run.

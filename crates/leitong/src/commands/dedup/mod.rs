@@ -128,13 +128,15 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(path) = &args.report {
         report::write(path, &decided.facts(&written, &sample))?;
     }
+    let auditing = Instant::now();
     let audit = |count| Audit::new(&taken.run, &selection.fates, &found, count, args.audit_seed);
     let audit = args.audit.map(audit).transpose()?;
     Summary {
         taken: &taken,
         written: &written,
         quotes: found.quotes,
-        begun,
+        // The rate is that of the run.
+        begun: begun + auditing.elapsed(),
         files: &files,
         audit: audit.as_ref(),
     }

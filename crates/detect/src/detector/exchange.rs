@@ -93,10 +93,10 @@ impl Collection {
         let mut refused = Vec::new();
         for (number, read) in read {
             match read {
-                Ok(Entry::Whole(record)) => additions.push((number, record)),
+                Ok(Entry::Whole(ready)) => additions.push((number, *ready)),
                 Ok(Entry::Content(document)) => {
                     numbers.push(number);
-                    documents.push(document);
+                    documents.push(*document);
                 }
                 Err(error) => refused.push((number, error)),
             }
@@ -142,22 +142,22 @@ impl Collection {
             let text = record.text.take();
             let (kept, text) = if keeps { (text, None) } else { (None, text) };
             record.text = kept;
-            return Ok(Entry::Whole(Ready { record, text }));
+            return Ok(Entry::Whole(Box::new(Ready { record, text })));
         }
         if line.text.is_none() {
             let foreign = line.simhash.is_some() || line.exact.is_some();
             return Err(if foreign { DocumentError::OtherRecipe } else { DocumentError::NoText });
         }
-        line.into_document().map(Entry::Content)
+        Ok(Entry::Content(Box::new(line.into_document()?)))
     }
 }
 
 /// What a line is good for.
 enum Entry {
     /// A record as it is.
-    Whole(Ready),
+    Whole(Box<Ready>),
     /// A document whose fingerprints are to be made.
-    Content(Document),
+    Content(Box<Document>),
 }
 
 /// A record in its written form.

@@ -126,9 +126,8 @@ impl Scratch {
     }
 
     fn grow(&mut self, a: &[Unit], b: &[Unit], i: usize, j: usize) {
-        let mut passage = Passage::default();
-        passage.a = (i as u32, i as u32);
-        passage.b = (j as u32, j as u32);
+        let (a_at, b_at) = ((i as u32, i as u32), (j as u32, j as u32));
+        let mut passage = Passage { a: a_at, b: b_at, ..Passage::default() };
         self.grow_right(a, b, (i, j), &mut passage);
         self.grow_left(a, b, (i, j), &mut passage);
         self.passages.push(passage);

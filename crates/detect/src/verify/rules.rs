@@ -115,7 +115,7 @@ pub fn rule(found: &Evidence) -> Ruling {
         };
         return say(verdict, Rule::Covered);
     }
-    let needed = (QUOTE_SHARE * f64::from(found.a)).min(QUOTE).max(QUOTE_LEAST);
+    let needed = (QUOTE_SHARE * f64::from(found.a)).clamp(QUOTE_LEAST, QUOTE);
     let conflicts = QUOTE_CONFLICT * f64::from(found.numbers.conflicts);
     if found.best - conflicts >= needed {
         return say(Verdict::Quotes, Rule::Passage);

@@ -95,7 +95,8 @@ impl UnitReader {
     pub fn read_placed(&self, text: &str) -> (Vec<Unit>, Vec<Span>) {
         let (mut units, mut spans) = (Vec::new(), Vec::new());
         if !self.run(text, &mut (&mut units, &mut spans)) {
-            (units.clear(), spans.clear());
+            units.clear();
+            spans.clear();
             let normalized = self.normalizer.normalize(text);
             units_of(&normalized.text, |unit, span| {
                 units.push(unit);

@@ -152,10 +152,10 @@ impl<'a> Audit<'a> {
             "kept documents that another kept one duplicates: {}",
             share(missed.len() as u64, kept)
         ));
-        if let Some(middle) = self.median() {
+        if removed > 0 {
+            let (jaccard, longest) = self.medians();
             note(&format!(
-                "the removal in the middle has Jaccard {:.3} and a common passage of {} characters",
-                middle.jaccard, middle.longest
+                "medians of the removals: Jaccard {jaccard:.3}, longest common passage {longest} characters"
             ));
         }
         self.tell_list("removed, though not a duplicate by this measure", &doubtful)?;
@@ -169,10 +169,13 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    fn median(&self) -> Option<Exact> {
-        let mut exact: Vec<Exact> = self.removed.iter().map(|checked| checked.exact).collect();
-        exact.sort_by(|x, y| x.jaccard.total_cmp(&y.jaccard));
-        exact.get(exact.len() / 2).copied()
+    fn medians(&self) -> (f64, usize) {
+        let mut jaccard: Vec<f64> = self.removed.iter().map(|checked| checked.exact.jaccard).collect();
+        let mut longest: Vec<usize> = self.removed.iter().map(|checked| checked.exact.longest).collect();
+        jaccard.sort_by(f64::total_cmp);
+        longest.sort_unstable();
+        let middle = self.removed.len() / 2;
+        (jaccard.get(middle).copied().unwrap_or(0.0), longest.get(middle).copied().unwrap_or(0))
     }
 
     fn tell_list(&self, what: &str, list: &[&Checked]) -> Result<(), Failure> {

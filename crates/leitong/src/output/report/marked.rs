@@ -44,11 +44,19 @@ pub(super) fn sides(stays: &str, goes: &str, passages: &[SharedPassage]) -> (Str
         let (mut in_stays, mut in_goes): (Runs, Runs) = (Vec::new(), Vec::new());
         let mut before: Option<(usize, usize)> = None;
         for run in &passage.equal {
-            let differ = before
-                .is_some_and(|(a, b)| letters(&goes, a..run.a.start) != letters(&stays, b..run.b.start));
-            in_goes.push((run.a.clone(), differ));
-            in_stays.push((run.b.clone(), differ));
-            before = Some((run.a.end, run.b.end));
+            let (mut own, mut other, mut differ) = (run.a.clone(), run.b.clone(), false);
+            if let Some((a, b)) = before {
+                let gaps = (gap(&goes, a..own.start), gap(&stays, b..other.start));
+                differ = letters(gaps.0) != letters(gaps.1);
+                let (head, tail) = same_ends(gaps.0, gaps.1);
+                for runs in [&mut in_goes, &mut in_stays] {
+                    runs.iter_mut().last().into_iter().for_each(|(run, _)| run.end += head);
+                }
+                (own.start, other.start) = (own.start - tail, other.start - tail);
+            }
+            before = Some((own.end, other.end));
+            in_goes.push((own, differ));
+            in_stays.push((other, differ));
         }
         of_stays.push((number, in_stays));
         of_goes.push((number, in_goes));
@@ -56,10 +64,21 @@ pub(super) fn sides(stays: &str, goes: &str, passages: &[SharedPassage]) -> (Str
     (side(&stays, of_stays), side(&goes, of_goes))
 }
 
+/// What lies between two equal stretches.
+fn gap(text: &[char], range: Range<usize>) -> &[char] {
+    text.get(range).unwrap_or_default()
+}
+
 /// What counts of a stretch.
-fn letters(text: &[char], range: Range<usize>) -> String {
-    let own = text.get(range).unwrap_or_default();
-    own.iter().filter(|c| c.is_alphanumeric()).flat_map(|c| c.to_lowercase()).collect()
+fn letters(text: &[char]) -> String {
+    text.iter().filter(|c| c.is_alphanumeric()).flat_map(|c| c.to_lowercase()).collect()
+}
+
+/// How many characters at the beginning, and at the end behind them, both have: punctuation, which the alignment does not see.
+fn same_ends(a: &[char], b: &[char]) -> (usize, usize) {
+    let head = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(|(x, y)| x == y).count();
+    (head, tail)
 }
 
 fn side(text: &[char], passages: Vec<(usize, Runs)>) -> String {
@@ -214,6 +233,17 @@ mod tests {
         let (stays, goes) = of(TEXT, &TEXT.replace("每次最多", "每次每人最多"));
         assert!(goes.contains("<u>每人</u>") || goes.contains("<u>次每</u>"), "{goes}");
         assert!(stays.contains("<s></s>"), "{stays}");
+    }
+
+    #[test]
+    fn punctuation_beside_a_difference_is_none() {
+        let (stays, goes) =
+            of(TEXT, &TEXT.replace("开馆，市民", "开馆，全市市民").replace("图书，每次", "书，每次"));
+        assert!(
+            goes.contains("馆，<u>") && !goes.contains("<u>，") && !stays.contains("<u>，"),
+            "{goes} {stays}"
+        );
+        assert_eq!(plain(&stays), TEXT);
     }
 
     #[test]

@@ -13,6 +13,8 @@ mod outline;
 mod passages;
 mod reading;
 mod rules;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use align::{Passage, Scratch};

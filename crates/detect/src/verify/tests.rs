@@ -1,0 +1,156 @@
+use super::*;
+use crate::verdict::Verdict;
+use leitong_text::units::UnitReader;
+use proptest::prelude::*;
+
+fn judge(a: &str, b: &str) -> (Evidence, Ruling) {
+    let found = evidence(&Reading::of(a), &Reading::of(b), &[], &mut Scratch::default());
+    (found, rule(&found))
+}
+
+fn verdict(a: &str, b: &str) -> Verdict {
+    judge(a, b).1.verdict
+}
+
+const NEWS: &str = "昨天上午，市图书馆新馆在城东正式开馆，首批十二万册图书全部上架，市民凭身份证即可办理借阅手续。\
+    馆长表示，新馆每周开放六天，周末还将举办面向儿童的绘本故事会，欢迎家长带孩子前来参加。";
+const OTHER: &str = "本报讯 受冷空气影响，明天夜间起我市将迎来今年入冬以来最强的一次降温过程，气象部门提醒市民注意添衣保暖。\
+    道路结冰路段请减速慢行，农户应当及时加固大棚，做好防冻准备工作，防止蔬菜受损影响市场供应。";
+
+fn reversed(text: &str) -> String {
+    text.chars().rev().collect()
+}
+
+#[test]
+fn the_ladder_of_verdicts() {
+    let edited = NEWS.replace("正式开馆", "对外开放").replace("欢迎", "诚邀");
+    assert_eq!(verdict(NEWS, &NEWS.replace('，', " ")), Verdict::Exact);
+    assert_eq!(verdict(NEWS, &edited), Verdict::Near);
+    assert_eq!(verdict(NEWS, OTHER), Verdict::Different);
+    let long = format!("{OTHER}{NEWS}{}", reversed(OTHER));
+    assert_eq!(verdict(NEWS, &long), Verdict::Contained);
+    assert_eq!(verdict(&long, NEWS), Verdict::Contains);
+    let half: String = NEWS.chars().take(48).collect();
+    assert_eq!(verdict(NEWS, &format!("{OTHER}{half}{}", reversed(OTHER))), Verdict::Quotes);
+    assert_eq!(verdict("", NEWS), Verdict::Different);
+    assert_eq!(verdict("", ""), Verdict::Different);
+}
+
+#[test]
+fn the_same_template_with_other_numbers_is_no_copy() {
+    let rate = |usd: &str, eur: &str| {
+        format!("中国外汇交易中心公布人民币汇率中间价：1美元对人民币{usd}元，1欧元对人民币{eur}元。")
+    };
+    let (found, ruling) = judge(&rate("6.8296", "8.0351"), &rate("6.7718", "7.9925"));
+    assert!(!ruling.verdict.is_duplicate(), "{}", reason(&found, ruling));
+    assert!(found.numbers.disagree() && found.numbers.conflicts > 0, "{:?}", found.numbers);
+}
+
+#[test]
+fn short_posts_are_judged_too() {
+    assert_eq!(verdict("今天天气真好，适合出去玩", "今天天气真好呀，适合出去玩儿"), Verdict::Near);
+    assert_eq!(verdict("今天天气真好，适合出去玩", "明天可能下雨，记得带把伞"), Verdict::Different);
+}
+
+#[test]
+fn what_is_common_counts_little() {
+    let own_words: String = reversed(OTHER).chars().take(20).collect();
+    let (page, other) = (format!("{NEWS}{own_words}"), format!("{OTHER}{NEWS}{}", reversed(NEWS)));
+    assert_eq!(verdict(&page, &other), Verdict::Contained, "when nobody else has it");
+    let (own, other) = (Reading::of(&page), Reading::of(&other));
+    let weights = vec![weight(200); own.marks.len()];
+    let found = evidence(&own, &other, &weights, &mut Scratch::default());
+    assert_eq!(rule(&found).verdict, Verdict::Different, "a form that two hundred sources have");
+    assert!(found.scores().rare < 0.05 && found.scores().a_in_b > 0.75);
+    assert_eq!([1, 2, 3, 25].map(weight), [1024, 1024, 853, 102]);
+}
+
+#[test]
+fn sentences_taken_over_are_quotes() {
+    let host = format!("{NEWS}{OTHER}");
+    // Words of nobody else: every character some places on.
+    let words = |by: u32| host.chars().filter_map(|c| char::from_u32(c as u32 + by)).collect::<String>();
+    let taken = host.split('。').filter(|sentence| !sentence.is_empty());
+    let mixed: String =
+        taken.zip(11..).map(|(sentence, by)| format!("{}。{sentence}。", words(by))).collect();
+    let (found, ruling) = judge(&mixed, &format!("{}{host}{}", words(30), words(31)));
+    assert_eq!((ruling.verdict, ruling.rule), (Verdict::Quotes, Rule::Passages), "{found:?}");
+}
+
+#[test]
+fn long_texts_of_one_letter_end_soon() {
+    let (a, b) = ("哈".repeat(20_000), "哈".repeat(10_000));
+    assert!(judge(&a, &b).0.matched <= 10_000);
+    assert_eq!(judge(&b, &b).1.verdict, Verdict::Exact);
+}
+
+#[test]
+fn marks_alone_see_the_same_at_large() {
+    let edited = NEWS.replace("正式开馆", "对外开放");
+    let long = format!("{OTHER}{NEWS}{}", reversed(OTHER));
+    let by_marks = |a: &str, b: &str| {
+        let found = sketch_evidence(&Sketch::of(&Reading::of(a)), &Sketch::of(&Reading::of(b)), &[]);
+        rule(&found).verdict
+    };
+    assert!(by_marks(NEWS, &edited).is_duplicate());
+    assert_eq!(by_marks(NEWS, OTHER), Verdict::Different);
+    assert_eq!(by_marks(NEWS, &long), Verdict::Contained);
+    assert_eq!(by_marks(&long, NEWS), Verdict::Contains);
+}
+
+proptest! {
+    #[test]
+    fn alignment_is_one_to_one_and_true(a in "[ab雷同12]{0,80}", b in "[ab雷同12]{0,80}") {
+        let (x, y) = (Reading::of(&a), Reading::of(&b));
+        let mut scratch = Scratch::default();
+        let found = evidence(&x, &y, &[], &mut scratch);
+        let (short, long) = if found.swapped { (&y, &x) } else { (&x, &y) };
+        if !found.equal {
+            let mut taken = vec![false; long.units.len()];
+            let mut matched = 0;
+            for at in 0..short.units.len() {
+                if let Some(partner) = scratch.partner(at) {
+                    prop_assert_eq!(short.units[at], long.units[partner]);
+                    prop_assert!(!std::mem::replace(&mut taken[partner], true));
+                    matched += 1;
+                }
+            }
+            prop_assert_eq!(matched, found.matched);
+        }
+        prop_assert!(found.rare <= f64::from(found.matched) + 1e-6);
+    }
+
+    #[test]
+    fn it_does_not_matter_who_asks(a in "[ab雷同，12]{0,80}", b in "[ab雷同，12]{0,80}") {
+        let (one, other) = (judge(&a, &b), judge(&b, &a));
+        let turned = match other.1.verdict {
+            Verdict::Contains => Verdict::Contained,
+            Verdict::Contained => Verdict::Contains,
+            same => same,
+        };
+        // Texts of one length that differ may each be the shorter one.
+        prop_assert_eq!(one.1.verdict, turned);
+        prop_assert_eq!(one.0.matched, other.0.matched);
+    }
+
+    #[test]
+    fn passages_are_places_in_the_texts(a in "[ab雷，同 1Ａ繁]{0,60}", b in "[ab雷，同 1Ａ繁]{0,60}") {
+        let slice = |text: &str, range: &std::ops::Range<usize>| -> String {
+            text.chars().skip(range.start).take(range.len()).collect()
+        };
+        let units = |text: &str| UnitReader::shared().read_placed(text).0;
+        for passage in shared_passages(&a, &b) {
+            for run in &passage.equal {
+                prop_assert_eq!(units(&slice(&a, &run.a)), units(&slice(&b, &run.b)));
+            }
+        }
+    }
+
+    #[test]
+    fn sketches_do_not_panic(a in "[ab雷同12]{0,80}", b in "[ab雷同12]{0,80}") {
+        let (a, b) = (Sketch::of(&Reading::of(&a)), Sketch::of(&Reading::of(&b)));
+        let found = sketch_evidence(&a, &b, &[]);
+        prop_assert!(found.matched <= found.a);
+        let _ = reason(&found, rule(&found));
+    }
+}

@@ -200,7 +200,7 @@ fn part(mut numbers: Vec<u64>, copies: &[u32], scoring: &Scoring) -> Part {
             continue;
         }
         let at = part.lists.len() as u32;
-        let first = &list[..list.len().min(scoring.used)];
+        let first = &list[..list.len().min(scoring.long)];
         part.lists.extend([
             (list[0] >> 32) as u32,
             documents.min(scoring.long) as u32,

@@ -64,7 +64,8 @@ impl Tally {
         for &at in own {
             let list = lists.get(at, &mut room)?;
             let weight = scoring.weight(list.documents as usize - 1);
-            for &document in list.first.iter().take_while(|&&document| document < ordinal) {
+            for &document in list.first.iter().take(scoring.used).take_while(|&&document| document < ordinal)
+            {
                 self.add(document, weight);
             }
         }

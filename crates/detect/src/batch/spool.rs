@@ -208,7 +208,7 @@ impl Documents {
     /// The id and the text of a document.
     pub(super) fn get(&self, ordinal: u32) -> Result<(String, String), BatchError> {
         let entry = &self.entries[ordinal as usize];
-        let mut id = self.bytes(entry.at, (entry.id + entry.text) as usize)?;
+        let mut id = self.bytes(entry.at, entry.id as usize + entry.text as usize)?;
         let text = id.split_off(entry.id as usize);
         let utf8 = |bytes| String::from_utf8(bytes).map_err(|_| BatchError::damaged(&self.folder));
         Ok((utf8(id)?, utf8(text)?))

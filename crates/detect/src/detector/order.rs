@@ -8,6 +8,7 @@ use super::pace::MOST_CANDIDATES;
 use super::signals::Ready;
 use leitong_fingerprint::Fingerprint;
 use leitong_store::{Probe, Query, Scoring, Signals};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 /// Candidates among which a copy is looked for: those with the most marks in common come first.
@@ -46,8 +47,11 @@ pub(super) fn waves(good: Vec<(usize, Ready)>) -> Vec<Vec<(usize, Ready)>> {
     let mut waves: Vec<Vec<(usize, Ready)>> = Vec::new();
     for (place, ready) in good {
         let shared = mates.add(&ready.record.signals);
-        let first = shared.iter().find(|(_, (count, fewer))| Scoring::DEFAULT.may_be_spared(*count, *fewer));
-        let behind_mate = first.map_or(0, |(mate, _)| numbers[*mate] + 1);
+        // The one with the most in common, and of equals the first: a copy has more in common than a page of the same form.
+        let close =
+            shared.iter().filter(|(_, (count, fewer))| Scoring::DEFAULT.may_be_spared(*count, *fewer));
+        let closest = close.max_by_key(|(mate, (count, _))| (*count, Reverse(**mate)));
+        let behind_mate = closest.map_or(0, |(mate, _)| numbers[*mate] + 1);
         // Of the same id the later replaces the earlier.
         let behind_id = by_id.get(&ready.record.id).map_or(0, |wave| wave + 1);
         let number = behind_mate.max(behind_id);

@@ -50,14 +50,16 @@ struct Chain {
 /// Compares two sketches. `weights` belongs to the marks of `x`.
 #[must_use]
 pub fn sketch_evidence(x: &Sketch, y: &Sketch, weights: &[u32]) -> Evidence {
-    let swapped = x.units > y.units;
+    // The same pair in the same order, whoever asks.
+    let swapped = (x.units, &x.marks) > (y.units, &y.marks);
+    let (a, b) = if swapped { (y, x) } else { (x, y) };
     let mut seeds: Vec<(u32, u32, u32)> = Vec::new();
-    super::align::shared(&x.marks, &y.marks, |i, j| {
-        seeds.push((x.marks[i].at, y.marks[j].at, weights.get(i).copied().unwrap_or(FULL)));
+    super::align::shared(&a.marks, &b.marks, |i, j| {
+        let weight = weights.get(if swapped { j } else { i }).copied().unwrap_or(FULL);
+        seeds.push((a.marks[i].at, b.marks[j].at, weight));
     });
     seeds.sort_unstable();
     let chains = chain(&seeds);
-    let (a, b) = if swapped { (y, x) } else { (x, y) };
     let mut found = Evidence { swapped, a: a.units, b: b.units, ..Evidence::default() };
     for chain in chains {
         found.matched += chain.matched;

@@ -49,7 +49,7 @@ impl PlacedText {
             let all = 0..self.reading.units.len();
             vec![vec![Both { a: all.clone(), b: all }]]
         } else {
-            scratch.passages.iter().map(|passage| equal_runs(scratch, passage.a, passage.b)).collect()
+            (0..scratch.passages.len()).map(|passage| equal_runs(scratch, passage)).collect()
         };
         if found.swapped {
             passages.iter_mut().flatten().for_each(|run| std::mem::swap(&mut run.a, &mut run.b));
@@ -70,11 +70,13 @@ pub fn shared_passages(x: &str, y: &str) -> Vec<SharedPassage> {
 }
 
 /// The runs of units in a passage that are partners one after another.
-fn equal_runs(scratch: &Scratch, a: (u32, u32), b: (u32, u32)) -> Vec<Run> {
+///
+/// Another passage may lie inside one of its differences: its units are not taken.
+fn equal_runs(scratch: &Scratch, passage: usize) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
-    let inside = b.0 as usize..b.1 as usize;
-    for i in a.0 as usize..a.1 as usize {
-        let Some(j) = scratch.partner(i).filter(|j| inside.contains(j)) else { continue };
+    let (from, to) = scratch.passages[passage].a;
+    for i in (from as usize..to as usize).filter(|&i| scratch.passage_of[i] == passage as u32) {
+        let Some(j) = scratch.partner(i) else { continue };
         match runs.last_mut() {
             Some(run) if run.a.end == i && run.b.end == j => (run.a.end, run.b.end) = (i + 1, j + 1),
             _ => runs.push(Both { a: i..i + 1, b: j..j + 1 }),

@@ -147,6 +147,22 @@ proptest! {
     }
 
     #[test]
+    fn passages_inside_differences_stay_apart(
+        a in prop::collection::vec(0usize..14, 1..12),
+        b in prop::collection::vec(0usize..14, 1..12),
+    ) {
+        // Pieces of nine to fourteen characters, so that one fits into a difference between two others.
+        let text = |order: &[usize]| -> String {
+            order.iter().flat_map(|&piece| NEWS.chars().skip(piece * 3).take(9 + piece % 6)).collect()
+        };
+        let (a, b) = (text(&a), text(&b));
+        for passage in shared_passages(&a, &b) {
+            let ascending = passage.equal.windows(2).all(|w| w[0].a.end <= w[1].a.start && w[0].b.end <= w[1].b.start);
+            prop_assert!(ascending, "{passage:?}");
+        }
+    }
+
+    #[test]
     fn sketches_do_not_panic(a in "[ab雷同12]{0,80}", b in "[ab雷同12]{0,80}") {
         let (a, b) = (Sketch::of(&Reading::of(&a)), Sketch::of(&Reading::of(&b)));
         let found = sketch_evidence(&a, &b, &[]);

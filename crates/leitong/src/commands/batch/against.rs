@@ -3,7 +3,8 @@
 use crate::commands::db::{self, CollectionArgs, Database};
 use crate::input::raw::Doc;
 use crate::output::{Failure, matches};
-use leitong_detect::detector::{CheckOptions, Collection, Evidence, Question};
+use leitong_detect::detector::{CheckOptions, Collection, Evidence, Match, Question};
+use leitong_detect::verdict::Verdict;
 use serde_json::{Value, json};
 
 /// The database that is compared with.
@@ -54,7 +55,10 @@ impl Against {
             let questions = some.iter().map(|doc| Question::new(doc.text.clone())).collect();
             for (doc, checked) in some.iter().zip(self.collection.check(questions, &options)?) {
                 let checked = checked.map_err(|error| Failure::Input(format!("{}: {error}", doc.id)))?;
-                let found = checked.matches.iter().find(|found| found.verdict.is_duplicate());
+                // One that holds a stored document, and more, is news: of a container and what it contains the container stays.
+                let goes =
+                    |found: &&Match| found.verdict.is_duplicate() && found.verdict != Verdict::Contains;
+                let found = checked.matches.iter().find(goes);
                 answers.push(found.map(|found| {
                     let mut line = json!({ "id": doc.id, "kept": found.id });
                     let Value::Object(all) = matches::json(found) else { return line };

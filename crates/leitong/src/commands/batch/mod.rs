@@ -79,6 +79,11 @@ impl BatchArgs {
         self.work.clone().unwrap_or_else(beside)
     }
 
+    /// The folder that --work names.
+    pub(crate) fn named_work(&self) -> Option<&Path> {
+        self.work.as_deref()
+    }
+
     pub(crate) fn on_error(&self) -> Option<OnError> {
         self.on_error
     }

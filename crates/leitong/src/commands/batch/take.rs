@@ -122,6 +122,7 @@ impl<'i> Intake<'i> {
         for read in batch {
             match read {
                 Read::Document(doc) if self.ids.insert(shortened(&doc.id)) => {
+                    self.columns.push("ids", &shortened(&doc.id))?;
                     codes.push(CODE_TAKEN);
                     good.push(doc);
                 }
@@ -174,7 +175,6 @@ impl<'i> Intake<'i> {
 
     /// What is kept of a document beside its text.
     fn aside(&mut self, doc: &Doc) -> Result<(), Failure> {
-        self.columns.push("ids", &shortened(&doc.id))?;
         if !self.job.ranking.is_first() {
             self.columns.push("ranks", &self.job.ranking.of(doc).to_le_bytes())?;
         }

@@ -5,6 +5,7 @@ mod evidence;
 pub(crate) mod format;
 pub(crate) mod journal;
 pub(crate) mod kept;
+mod paths;
 mod summary;
 mod write;
 
@@ -104,6 +105,14 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         let work = args.batch.work(Some(&args.output))?;
         take_in(&job, work, args)
     })?;
+    if taken.run.count() == 0 && taken.skipped.count > 0 && taken.against == 0 {
+        let Taken { run, work, .. } = taken;
+        drop(run);
+        work.remove();
+        let message =
+            "no document could be read; nothing was written (do --id and --text name fields of the input?)";
+        return Err(Failure::Input(message.into()));
+    }
     let layout = Layout::new(&args.output, &taken.sources, &taken.wanted)?;
     let mut sample = Sample::default();
     let (selection, found) = taken.select_watched(args.batch.memory() / 16, &mut |pair| sample.push(pair))?;
@@ -158,6 +167,11 @@ impl Args {
 fn fits(args: &Args) -> Result<(), Failure> {
     let options = args.batch.input.options();
     let (sources, _) = raw::expand(&args.inputs, &options);
+    let journal = args.journal_path();
+    let outputs = [Some(&args.output), args.removed.as_ref(), journal.as_ref(), args.report.as_ref()];
+    let outputs: Vec<&Path> = outputs.into_iter().flatten().map(PathBuf::as_path).collect();
+    let inputs: Vec<&Path> = sources.iter().map(|source| source.path.as_path()).collect();
+    paths::check(&outputs, &inputs, args.batch.named_work())?;
     let wanted = raw::Wanted { options, extras: Vec::new(), block: args.batch.block(), read: None };
     Layout::new(&args.output, &sources, &wanted)?;
     let parent = args.output.parent().filter(|parent| !parent.as_os_str().is_empty());

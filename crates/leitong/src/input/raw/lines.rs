@@ -99,6 +99,8 @@ fn parse(source: &Source, wanted: &Wanted, number: u64, line: &[u8], limit: u64)
         Ok(text) => text,
         Err(error) => return bad(source, number, &LineError::Encoding(error.valid_up_to() + 1)),
     };
+    // A mark of the encoding before the first line is none of it.
+    let text = if number == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
     if source.shape == Shape::Jsonl {
         return json::document(text, number, source, wanted);
     }

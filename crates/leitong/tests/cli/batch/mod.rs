@@ -4,13 +4,13 @@ mod against;
 mod alarm;
 mod audit;
 mod bad;
+mod bad_paths;
 mod columns;
 mod dedup;
 mod eval;
 mod formats;
 mod keep;
 mod pairs;
-
 mod plan;
 mod report;
 mod resume;

@@ -227,6 +227,6 @@ mod tests {
             assert_eq!(fast, slow, "{line}");
             quick_ones += usize::from(quick(line, &wanted).is_some());
         }
-        assert!(quick_ones > 50, "{quick_ones}");
+        assert!(quick_ones > 40, "{quick_ones}");
     }
 }

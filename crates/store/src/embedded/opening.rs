@@ -91,7 +91,9 @@ pub(super) fn check_commits(
                 "the last {lost} commits are missing: {commit} were acknowledged, {found} are there"
             ));
         }
-        Beat::Unreadable => notices.push(
+        // Killed between the first commit and the first beat.
+        Beat::Empty if chain.last() <= 1 => {}
+        Beat::Unreadable | Beat::Empty => notices.push(
             "the file pulse could not be read, so it is not certain that the last documents are all there; \
              it has been written anew"
                 .into(),

@@ -23,6 +23,8 @@ pub(super) enum Beat {
     Commit(u64),
     /// There is no file.
     Missing,
+    /// There is a file and nothing in it: whoever made it did not come to write.
+    Empty,
     /// The file is not as it was written.
     Unreadable,
 }
@@ -36,7 +38,11 @@ impl Pulse {
             File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io)?;
-        let beat = if existed { parse(&bytes).map_or(Beat::Unreadable, Beat::Commit) } else { Beat::Missing };
+        let beat = match existed {
+            false => Beat::Missing,
+            true if bytes.is_empty() => Beat::Empty,
+            true => parse(&bytes).map_or(Beat::Unreadable, Beat::Commit),
+        };
         Ok((Self { path, file }, beat))
     }
 

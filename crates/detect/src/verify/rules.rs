@@ -36,6 +36,9 @@ const COVERED: f64 = 0.57;
 const COVERED_SHORT: f64 = 0.25;
 const SHORT: f64 = 200.0;
 const COVERED_NUMBERS: f64 = 0.5;
+/// A text that is so far in another is wholly in it, and one that has less than this in common has much besides.
+const WHOLLY: f64 = 0.9;
+const MOSTLY: f64 = 2.0 / 3.0;
 /// A quoted passage: its score, as a share of a short text but at least so much.
 const QUOTE: f64 = 80.0;
 const QUOTE_SHARE: f64 = 0.3;
@@ -93,6 +96,20 @@ impl Evidence {
     }
 }
 
+impl Evidence {
+    /// Near, or one inside the other: where the longer text is mostly something else, or has much besides a shorter one that
+    /// is wholly in it, it must not go for the shorter. `covered` is the share of the longer that counts as covered.
+    fn whole(&self, covered: f64) -> Verdict {
+        let of = |units: u32| f64::from(self.matched) / f64::from(units.max(1));
+        let inside = of(self.a) >= WHOLLY && of(self.b) < MOSTLY;
+        match (covered >= 0.5 && !inside, self.swapped) {
+            (true, _) => Verdict::Near,
+            (false, false) => Verdict::Contained,
+            (false, true) => Verdict::Contains,
+        }
+    }
+}
+
 /// Judges a pair.
 #[must_use]
 pub fn rule(found: &Evidence) -> Ruling {
@@ -104,16 +121,11 @@ pub fn rule(found: &Evidence) -> Ruling {
         return say(Verdict::Different, Rule::None);
     }
     if !found.numbers.disagree() && found.jaccard() >= SHARED {
-        return say(Verdict::Near, Rule::Shared);
+        return say(found.whole(1.0), Rule::Shared);
     }
     let (covered, covered_longer) = found.covered();
     if covered >= found.bar() {
-        let verdict = match (covered_longer >= 0.5, found.swapped) {
-            (true, _) => Verdict::Near,
-            (false, false) => Verdict::Contained,
-            (false, true) => Verdict::Contains,
-        };
-        return say(verdict, Rule::Covered);
+        return say(found.whole(covered_longer), Rule::Covered);
     }
     let needed = (QUOTE_SHARE * f64::from(found.a)).clamp(QUOTE_LEAST, QUOTE);
     let conflicts = QUOTE_CONFLICT * f64::from(found.numbers.conflicts);

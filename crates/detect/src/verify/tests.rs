@@ -30,6 +30,8 @@ fn the_ladder_of_verdicts() {
     let long = format!("{OTHER}{NEWS}{}", reversed(OTHER));
     assert_eq!(verdict(NEWS, &long), Verdict::Contained);
     assert_eq!(verdict(&long, NEWS), Verdict::Contains);
+    let merged = format!("{NEWS}{}", reversed(OTHER));
+    assert_eq!(verdict(&merged, NEWS), Verdict::Contains, "half of it is something else");
     let half: String = NEWS.chars().take(48).collect();
     assert_eq!(verdict(NEWS, &format!("{OTHER}{half}{}", reversed(OTHER))), Verdict::Quotes);
     assert_eq!(verdict("", NEWS), Verdict::Different);

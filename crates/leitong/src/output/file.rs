@@ -1,4 +1,5 @@
-//! Files that are whole or not there: written under another name in the same folder, then renamed.
+//! Files that are whole or not there: written under another name in the same folder, then renamed. Where a link stands, what it
+//! leads to is written, and the link stays.
 
 use super::Failure;
 use std::fs::File;
@@ -90,13 +91,42 @@ fn cannot(path: &Path) -> impl Fn(io::Error) -> Failure + use<> {
     }
 }
 
+/// Links that are followed before they are taken for a circle.
+const LINKS: usize = 40;
+
+/// Where writing to a path leads: links are followed, also to where nothing is yet.
+pub(crate) fn target(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        match std::fs::read_link(&path) {
+            Ok(to) => path = path.parent().unwrap_or(Path::new("")).join(to),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many links, one behind the other"))
+}
+
+/// Makes sure that a folder knows the new names of its files.
+fn sync_folder(of: &Path) -> io::Result<()> {
+    let folder = of.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+/// Puts a file that is whole in the place of another.
+pub(crate) fn replace(from: &Path, to: &Path) -> Result<(), Failure> {
+    std::fs::rename(from, to).and_then(|()| sync_folder(to)).map_err(cannot(to))
+}
+
 impl Output {
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         let failed = cannot(path);
         if path.is_dir() {
             return Err(failed(io::Error::other("this is a folder")));
         }
-        let partial = PathBuf::from(format!("{}.partial", path.display()));
+        let place = target(path).map_err(&failed)?;
+        let mut partial = place.clone().into_os_string();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
         let file = BufWriter::with_capacity(1 << 18, File::create(&partial).map_err(&failed)?);
         let partial = Partial(Some(partial));
         let file = Digesting { file, bytes: 0, digest: Box::new(Xxh3::new()) };
@@ -106,7 +136,7 @@ impl Output {
             Some("zst") => Coder::Zstd(zstd::Encoder::new(file, 0).map_err(&failed)?),
             _ => Coder::Plain(file),
         };
-        Ok(Self { path: path.to_owned(), partial, writer })
+        Ok(Self { path: place, partial, writer })
     }
 
     /// Writes bytes; errors name the file.
@@ -152,9 +182,19 @@ impl Closed {
     /// Puts it in its place.
     pub(crate) fn publish(mut self) -> Result<(), Failure> {
         if let Some(partial) = &self.partial.0 {
-            std::fs::rename(partial, &self.path).map_err(cannot(&self.path))?;
+            replace(partial, &self.path)?;
             self.partial.0 = None;
         }
         Ok(())
+    }
+
+    /// Where it is and where it belongs.
+    pub(crate) fn ways(&self) -> (&Path, &Path) {
+        (self.partial.0.as_deref().unwrap_or(&self.path), &self.path)
+    }
+
+    /// Leaves it where it is, for somebody else to put in its place.
+    pub(crate) fn leave(mut self) {
+        self.partial.0 = None;
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod file;
 pub(crate) mod html;
 pub(crate) mod matches;
 pub(crate) mod passages;
+pub(crate) mod paths;
 pub(crate) mod plot;
 mod progress;
 pub(crate) mod report;

@@ -1,5 +1,6 @@
 //! `leitong undo`: puts back what `leitong dedup` has removed, each document in its place.
 
+mod commit;
 mod lines;
 mod read;
 mod rows;
@@ -7,8 +8,12 @@ mod rows;
 use super::dedup::format::Format;
 use super::dedup::journal::{Entry, Tail};
 use super::dedup::kept::rows_beside;
-use crate::output::file::{Closed, Output, Seal};
-use crate::output::{self, Exit, Failure};
+use crate::commands::batch::size;
+use crate::output::file::{Closed, Output, Seal, target};
+use crate::output::paths::Paths;
+use crate::output::{self, Exit, Failure, note};
+use commit::Plan;
+pub(crate) use commit::plan_beside;
 use read::Journal;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -20,8 +25,10 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:\n  leitong undo clean.jsonl.journal\n  \
     leitong undo clean.jsonl.journal --only news-17 --only news-23\n  \
     leitong undo clean.parquet.journal -o all.parquet\n\n\
-    All documents stand then in the order in which they came. Without -o the output of `dedup` is replaced, and what was put back \
-    leaves the journal. An output that has been changed since is refused: nobody could say where a document belongs.")]
+    All documents stand then in the order in which they came, each on a line of its own that ends with a line break; blank lines, \
+    and records that could not be used, were never in the output and do not come back. Without -o the output of `dedup` is \
+    replaced, and what was put back leaves the journal. An output that has been changed since is refused: nobody could say where a \
+    document belongs. An undo that was killed is finished by the next one.")]
 pub(crate) struct Args {
     /// What `leitong dedup` wrote beside its output
     journal: PathBuf,
@@ -46,10 +53,37 @@ pub(super) struct Undoing<'u> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    let asked: BTreeSet<String> = args.only.iter().cloned().collect();
+    if let Some(earlier) = commit::finish(&args.journal)? {
+        note(&format!("{}: an undo that was interrupted has been finished", args.journal.display()));
+        if args.output.is_none() && earlier.only == asked {
+            return tell(args, earlier.restored, &earlier.output);
+        }
+        if !args.journal.exists() {
+            return Err(Failure::Input(format!(
+                "{}: with that everything is back in {}, and nothing is left to put back",
+                args.journal.display(),
+                earlier.output
+            )));
+        }
+    }
+    let plan = undo(args, asked)?;
+    if args.output.is_none() {
+        plan.carry_out(&args.journal, &mut || Ok(()))?;
+    }
+    tell(args, plan.restored, &plan.output)
+}
+
+/// Writes everything anew and decides that it counts.
+fn undo(args: &Args, asked: BTreeSet<String>) -> Result<Plan, Failure> {
     let journal = Journal::open(&args.journal)?;
     let from = journal.output()?;
-    let mut only: BTreeSet<&str> = args.only.iter().map(String::as_str).collect();
     let to = args.output.as_deref().unwrap_or(&from).to_owned();
+    if let Some(output) = &args.output {
+        let inputs = [args.journal.clone(), rows_beside(&args.journal), from.clone()];
+        Paths { outputs: &[output], inputs: &inputs, work: None }.check()?;
+    }
+    let mut only: BTreeSet<&str> = asked.iter().map(String::as_str).collect();
     let undoing = Undoing { journal, from, to: &to, only: only.clone() };
     undoing.check_seal()?;
     undoing.journal.each(|entry| {
@@ -66,20 +100,30 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         Format::Parquet => rows::merge(&undoing)?,
         _ => lines::merge(&undoing)?,
     };
-    let seal = out.seal.clone();
-    // All of it is ready before the first file takes its place.
-    let rest = if args.output.is_none() { Some(undoing.rest(&seal)?) } else { None };
-    let restored = undoing.journal.tail.removed - rest.as_ref().map_or(undoing.left()?, |rest| rest.left);
-    out.publish()?;
-    if let Some(rest) = rest {
-        rest.publish(&args.journal)?;
+    let all = undoing.journal.tail.removed;
+    let output = to.display().to_string();
+    if args.output.is_some() {
+        let restored = all - undoing.left()?;
+        out.publish()?;
+        return Ok(Plan::new(asked, restored, output));
     }
+    // All of it is ready before the first file takes its place.
+    let rest = undoing.rest(&out.seal)?;
+    let mut plan = Plan::new(asked.clone(), all - rest.left, output);
+    plan.publish(&out, Some(&undoing.journal.tail.seal))?;
+    let mut files = vec![out];
+    rest.plan(&args.journal, &mut plan, &mut files)?;
+    plan.decide(&args.journal, files)?;
+    Ok(plan)
+}
+
+fn tell(args: &Args, restored: u64, path: &str) -> Result<Exit, Failure> {
     let mut stdout = output::stdout();
-    let path = to.display().to_string();
     if args.json {
         writeln!(stdout, "{}", json!({ "restored": restored, "output": path }))?;
     } else {
-        writeln!(stdout, "restored\t{restored} documents\t{}", output::in_line(&path))?;
+        let documents = size::count(restored, "document", "documents");
+        writeln!(stdout, "restored\t{documents}\t{}", output::in_line(path))?;
     }
     stdout.flush()?;
     Ok(Exit::Fine)
@@ -148,16 +192,24 @@ impl Undoing<'_> {
 }
 
 impl Rest {
-    /// Takes the place of the old one, or removes it where nothing is left.
-    fn publish(self, journal: &Path) -> Result<(), Failure> {
-        if self.left == 0 {
-            std::fs::remove_file(journal)?;
-            if self.rows.is_some() {
-                std::fs::remove_file(rows_beside(journal))?;
+    /// It takes the place of the old one, or that goes where nothing is left.
+    fn plan(self, journal: &Path, plan: &mut Plan, files: &mut Vec<Closed>) -> Result<(), Failure> {
+        if self.left > 0 {
+            for file in self.rows.into_iter().chain([self.journal]) {
+                plan.publish(&file, None)?;
+                files.push(file);
             }
             return Ok(());
         }
-        self.rows.map_or(Ok(()), Closed::publish)?;
-        self.journal.publish()
+        let rows = self.rows.is_some().then(|| rows_beside(journal));
+        for path in rows.into_iter().chain([journal.to_owned()]) {
+            // Of a link both go: what it leads to, and itself.
+            let behind = target(&path)?;
+            if behind != path {
+                plan.remove(&behind)?;
+            }
+            plan.remove(&path)?;
+        }
+        Ok(())
     }
 }

@@ -126,7 +126,8 @@ fn main() -> ExitCode {
         Err(Failure::ClosedPipe) => Exit::Fine.into(),
         Err(failure) => {
             output::complain(&failure);
-            Exit::BadInput.into()
+            let exit = if matches!(failure, Failure::Usage(_)) { Exit::Usage } else { Exit::BadInput };
+            exit.into()
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use super::batch::evidence::{self, Scores};
 use super::batch::{BatchArgs, Extras, Found, Job, Ranking, Taken, fingerprints::Fingerprints};
+use super::fields;
+use crate::input::raw::{self, Wanted};
 use crate::output::file::Output;
+use crate::output::paths::{self, Paths};
 use crate::output::{self, Exit, Failure, in_line};
 use leitong_detect::batch::Fate;
 use rayon::prelude::*;
@@ -44,6 +47,18 @@ const TOGETHER: u32 = 4096;
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     args.batch.use_threads();
+    if let Some(output) = &args.output {
+        let work = paths::work_folder(args.batch.named_work(), output);
+        Paths { outputs: &[output], inputs: &args.inputs, work: Some(&work) }.check()?;
+    }
+    let flags: Vec<fields::Flag<'_>> = fields::of_keep(&args.keep).into_iter().collect();
+    let options = args.batch.input.options();
+    let (sources, _) = raw::expand(&args.inputs, &options);
+    let is_late = fields::need_copies(&sources);
+    if !is_late {
+        let wanted = Wanted { options, extras: Vec::new(), block: args.batch.block(), read: None };
+        fields::check(&flags, &sources, &wanted)?;
+    }
     let fingerprints = Fingerprints::new(&args.recipe)?;
     let mut extras = Extras::default();
     let ranking = Ranking::new(&args.keep, None, &[], &mut extras);
@@ -57,6 +72,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         quiet_out: args.output.is_some(),
     };
     let taken = job.take_in(args.batch.work(args.output.as_deref())?)?;
+    if is_late && let Err(failure) = fields::check(&flags, &taken.sources, &taken.wanted) {
+        drop(taken.run);
+        taken.work.remove();
+        return Err(failure);
+    }
+    fields::warn_if_idle(&job.ranking, &taken)?;
     let (selection, found) = taken.select(args.batch.memory() / 16)?;
     let clusters = Clusters::new(args, &taken, &found, &selection.fates);
     match &args.output {

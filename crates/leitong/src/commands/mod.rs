@@ -21,6 +21,7 @@ pub(crate) mod distance;
 pub(crate) mod eval;
 pub(crate) mod export;
 mod feed;
+pub(crate) mod fields;
 pub(crate) mod fingerprint;
 pub(crate) mod get;
 pub(crate) mod hash;

@@ -28,6 +28,8 @@ pub(crate) enum Exit {
     Fine,
     /// Duplicates were found and the caller asked to be told so.
     Duplicates,
+    /// Flags do not fit together.
+    Usage,
     /// Some input was bad; the rest was done.
     BadInput,
 }
@@ -37,6 +39,7 @@ impl From<Exit> for ExitCode {
         ExitCode::from(match exit {
             Exit::Fine => 0,
             Exit::Duplicates => 1,
+            Exit::Usage => 2,
             Exit::BadInput => 3,
         })
     }
@@ -51,6 +54,9 @@ pub(crate) enum Failure {
     /// The output cannot be written.
     #[error("cannot write: {0}; check the free space and the permissions")]
     Write(io::Error),
+    /// Flags do not fit together.
+    #[error("{0}\n\nFor more information, try '--help'.")]
+    Usage(String),
     /// The input is bad as a whole.
     #[error("{0}")]
     Input(String),
@@ -196,9 +202,10 @@ impl Problems {
         }
         if inputs > 1 {
             let (bad, good) = (self.count, inputs.saturating_sub(self.count));
+            let were = if good == 1 { "was" } else { "were" };
             let _ = writeln!(
                 anstream::stderr().lock(),
-                "{bad} of {inputs} inputs could not be used; {good} were"
+                "{bad} of {inputs} inputs could not be used; {good} {were}"
             );
         }
         Exit::BadInput

@@ -16,11 +16,11 @@ pub(crate) struct Paths<'p> {
 /// Where a path leads, also if nothing is there yet.
 fn place(path: &Path) -> PathBuf {
     let path = target(path).unwrap_or_else(|_| path.to_owned());
-    path.canonicalize().unwrap_or_else(|_| {
-        let parent = folder_of(&path);
-        let parent = parent.canonicalize().unwrap_or_else(|_| parent.to_owned());
-        path.file_name().map_or(parent.clone(), |name| parent.join(name))
-    })
+    match (path.canonicalize(), path.file_name()) {
+        (Ok(place), _) => place,
+        (Err(_), Some(name)) => place(folder_of(&path)).join(name),
+        (Err(_), None) => path,
+    }
 }
 
 /// The folder that a command with this output works in.

@@ -163,7 +163,10 @@ impl<'i> Intake<'i> {
         for ((doc, answer), at) in good.into_iter().zip(answers).zip(places) {
             match answer {
                 None => left.push(doc),
-                Some(line) => {
+                Some(mut line) => {
+                    if let Some(slot) = self.job.source {
+                        line["source"] = doc.extras.get(slot).cloned().flatten().unwrap_or_default().into();
+                    }
                     codes[at] = CODE_AGAINST;
                     self.noted.against += 1;
                     self.columns.push("against", format!("{line}\n").as_bytes())?;

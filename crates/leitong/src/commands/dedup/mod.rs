@@ -1,20 +1,24 @@
 //! `leitong dedup`: writes the documents that stay, in order, and says why the others go.
 
-mod alarm;
+pub(crate) mod alarm;
 mod evidence;
 pub(crate) mod format;
 pub(crate) mod journal;
 pub(crate) mod kept;
-mod paths;
+mod stamps;
 mod summary;
 mod write;
 
 use super::audit::Audit;
 use super::batch::{AgainstArgs, BatchArgs, Extras, Job, Ranking, Taken, Work};
-use crate::input::raw;
+use super::{fields, undo};
+use crate::input::raw::{self, Source, Wanted};
+use crate::output::paths::{self, Paths};
 use crate::output::report::{self, Sample};
 use crate::output::{Exit, Failure, note};
+use alarm::Sources;
 use format::Layout;
+use stamps::Stamps;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use summary::Summary;
@@ -45,10 +49,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "first|longest|newest|FIELD", default_value = "first")]
     keep: String,
     /// The values of the field of --keep that are preferred, the best first
-    #[arg(long, value_name = "VALUE,VALUE...", value_delimiter = ',')]
+    #[arg(long, value_name = "VALUE,VALUE...", value_delimiter = ',', requires = "keep")]
     prefer: Vec<String>,
     /// The field that holds the date, for --keep newest [default: published, or date]
-    #[arg(long, value_name = "FIELD")]
+    #[arg(long, value_name = "FIELD", requires = "keep")]
     date: Option<String>,
     /// Write why each document was removed: JSON lines with the kept one, scores, the rule and the passages
     #[arg(long, value_name = "FILE")]
@@ -86,8 +90,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let begun = Instant::now();
+    args.fit_together()?;
     args.batch.use_threads();
-    let taken = args.against.with(|against| {
+    let (taken, stamps) = args.against.with(|against| {
         let mut extras = Extras::default();
         let ranking = Ranking::new(&args.keep, args.date.as_deref(), &args.prefer, &mut extras);
         let source = args.source.as_deref().map(|field| extras.slot(field));
@@ -100,15 +105,17 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
             against,
             quiet_out: true,
         };
-        fits(args)?;
+        let sources = fits(args)?;
         args.report.as_deref().map_or(Ok(()), report::check)?;
+        let stamps = Stamps::of(&sources);
         let work = args.batch.work(Some(&args.output))?;
-        take_in(&job, work, args)
+        let taken = take_in(&job, work, args)?;
+        let taken = if fields::need_copies(&sources) { checked(taken, args)? } else { taken };
+        fields::warn_if_idle(&job.ranking, &taken)?;
+        Ok((taken, stamps))
     })?;
     if taken.run.count() == 0 && taken.skipped.count > 0 && taken.against == 0 {
-        let Taken { run, work, .. } = taken;
-        drop(run);
-        work.remove();
+        give_up(taken);
         let message =
             "no document could be read; nothing was written (do --id and --text name fields of the input?)";
         return Err(Failure::Input(message.into()));
@@ -116,13 +123,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let layout = Layout::new(&args.output, &taken.sources, &taken.wanted)?;
     let mut sample = Sample::default();
     let (selection, found) = taken.select_watched(args.batch.memory() / 16, &mut |pair| sample.push(pair))?;
-    let sources = match &args.source {
-        Some(_) => Some((alarm::names(&taken)?, alarm::sources(&taken)?)),
-        None => None,
-    };
-    if let Some((names, of)) = sources.as_ref().filter(|_| !args.force)
-        && alarm::is_raised(args.alarm, &selection.fates, of, names)
-    {
+    let sources = args.source.as_ref().map(|_| Sources::read(&taken)).transpose()?;
+    if sources.as_ref().is_some_and(|sources| !args.force && sources.alarm(args.alarm, &selection.fates)) {
         note(&format!(
             "look at them with `leitong pairs`; then the same with --force, which goes on from {}, or with another --alarm",
             taken.work.folder.display()
@@ -131,9 +133,23 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     }
     let journal = args.journal_path();
     let files = Files { output: &args.output, removed: args.removed.as_deref(), journal: journal.as_deref() };
-    let decided =
-        Decided { taken: &taken, fates: &selection.fates, found: &found, sources: sources.as_ref() };
-    let written = write::write(&decided, &layout, &files)?;
+    let decided = Decided {
+        taken: &taken,
+        fates: &selection.fates,
+        found: &found,
+        sources: sources.as_ref(),
+        stamps: &stamps,
+    };
+    let written = match write::write(&decided, &layout, &files) {
+        Ok(written) => written,
+        Err(failure) => {
+            if stamps.check().is_err() {
+                // What was taken in is of no use any more.
+                give_up(taken);
+            }
+            return Err(failure);
+        }
+    };
     if let Some(path) = &args.report {
         report::write(path, &decided.facts(&written, &sample))?;
     }
@@ -150,10 +166,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         audit: audit.as_ref(),
     }
     .print(args.json)?;
-    let Taken { run, work, skipped, .. } = taken;
+    let exit = taken.skipped.exit(args.batch.on_error());
+    give_up(taken);
+    Ok(exit)
+}
+
+/// Removes what was worked with.
+fn give_up(taken: Taken) {
+    let Taken { run, work, .. } = taken;
     drop(run);
     work.remove();
-    Ok(skipped.exit(args.batch.on_error()))
 }
 
 impl Args {
@@ -161,28 +183,65 @@ impl Args {
         let default = || PathBuf::from(format!("{}.journal", self.output.display()));
         (!self.no_journal).then(|| self.journal.clone().unwrap_or_else(default))
     }
+
+    /// What clap cannot say: flags that need a certain value of another.
+    fn fit_together(&self) -> Result<(), Failure> {
+        let keep = &self.keep;
+        if self.date.is_some() && keep != "newest" {
+            return Err(Failure::Usage(format!("--date goes with --keep newest, not with --keep {keep}")));
+        }
+        if !self.prefer.is_empty() && fields::of_keep(keep).is_none() {
+            return Err(Failure::Usage(format!(
+                "--prefer lists values of a field, which --keep has to name; --keep {keep} is none"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The fields that flags name.
+    fn fields(&self) -> Vec<fields::Flag<'_>> {
+        let date = self.date.as_deref().map(|field| ("--date", field));
+        let source = self.source.as_deref().map(|field| ("--source", field));
+        [fields::of_keep(&self.keep), date, source].into_iter().flatten().collect()
+    }
+
+    fn wanted(&self) -> Wanted {
+        let options = self.batch.input.options();
+        Wanted { options, extras: Vec::new(), block: self.batch.block(), read: None }
+    }
 }
 
-/// Whether the inputs can be written as the output says, before anything is read.
-fn fits(args: &Args) -> Result<(), Failure> {
-    let options = args.batch.input.options();
-    let (sources, _) = raw::expand(&args.inputs, &options);
+/// Whether the inputs can be written as the output says, and have the fields that flags name, before anything is read in; the inputs.
+fn fits(args: &Args) -> Result<Vec<Source>, Failure> {
+    let wanted = args.wanted();
     let journal = args.journal_path();
     let outputs = [Some(&args.output), args.removed.as_ref(), journal.as_ref(), args.report.as_ref()];
     let outputs: Vec<&Path> = outputs.into_iter().flatten().map(PathBuf::as_path).collect();
-    let inputs: Vec<&Path> = sources.iter().map(|source| source.path.as_path()).collect();
-    paths::check(&outputs, &inputs, args.batch.named_work())?;
-    let wanted = raw::Wanted { options, extras: Vec::new(), block: args.batch.block(), read: None };
+    let work = paths::work_folder(args.batch.named_work(), &args.output);
+    Paths { outputs: &outputs, inputs: &args.inputs, work: Some(&work) }.check()?;
+    if let Some(journal) = journal.filter(|journal| undo::plan_beside(journal).exists()) {
+        return Err(Failure::Input(format!(
+            "{}: an undo was interrupted here; finish it first, with `leitong undo {}`",
+            args.output.display(),
+            journal.display()
+        )));
+    }
+    let (sources, _) = raw::expand(&args.inputs, &wanted.options);
     Layout::new(&args.output, &sources, &wanted)?;
-    let parent = args.output.parent().filter(|parent| !parent.as_os_str().is_empty());
-    match parent.filter(|parent| !parent.is_dir()) {
-        Some(missing) => {
-            let (path, missing) = (args.output.display(), Path::display(missing));
-            Err(Failure::Input(format!(
-                "{path}: there is no folder {missing}; make it, or name another output"
-            )))
+    if !fields::need_copies(&sources) {
+        fields::check(&args.fields(), &sources, &wanted)?;
+    }
+    Ok(sources)
+}
+
+/// Whether inputs that can be read only once have the fields that flags name.
+fn checked(taken: Taken, args: &Args) -> Result<Taken, Failure> {
+    match fields::check(&args.fields(), &taken.sources, &taken.wanted) {
+        Ok(()) => Ok(taken),
+        Err(failure) => {
+            give_up(taken);
+            Err(failure)
         }
-        None => Ok(()),
     }
 }
 

@@ -1,9 +1,11 @@
 //! The second time through the inputs: what stays is copied, what goes is written down.
 
+use super::alarm::Sources;
 use super::evidence::line;
 use super::format::{Format, Layout};
 use super::journal::{Entry, Head, Tail, VERSION};
 use super::kept::Kept;
+use super::stamps::Stamps;
 use crate::commands::batch::{CODE_AGAINST, CODE_TAKEN, Found, Taken};
 use crate::input::raw::{self, Record};
 use crate::output::file::{Closed, Output};
@@ -27,15 +29,14 @@ pub(super) struct Files<'f> {
     pub(super) journal: Option<&'f Path>,
 }
 
-/// The names of sources, and the source of every document.
-pub(super) type Sources = (Vec<String>, Vec<u32>);
-
 /// What is known when the second reading begins.
 pub(super) struct Decided<'d> {
     pub(super) taken: &'d Taken,
     pub(super) fates: &'d [Fate],
     pub(super) found: &'d Found,
     pub(super) sources: Option<&'d Sources>,
+    /// What the inputs were when reading began.
+    pub(super) stamps: &'d Stamps,
 }
 
 impl Decided<'_> {
@@ -46,7 +47,7 @@ impl Decided<'_> {
             run: &taken.run,
             fates: self.fates,
             found: self.found,
-            sources: self.sources.map(|(names, of)| (&names[..], &of[..])),
+            sources: self.sources,
             removed: &written.removed,
             kept: written.kept,
             against: taken.against,
@@ -121,8 +122,10 @@ pub(super) fn write(decided: &Decided<'_>, layout: &Layout, files: &Files<'_>) -
     writer.end(files)
 }
 
-fn changed() -> Failure {
-    Failure::Input("an input has changed while it was read; nothing was written, start again".into())
+/// Says that an input has changed, and which, where that is known.
+pub(super) fn changed(path: Option<&Path>) -> Failure {
+    let which = path.map_or("an input".into(), |path| format!("{}: this input", path.display()));
+    Failure::Input(format!("{which} has changed while it was read; nothing was written, start again"))
 }
 
 impl Writer<'_> {
@@ -134,15 +137,15 @@ impl Writer<'_> {
 
     fn record(&mut self, record: &Record<'_>) -> Result<(), Failure> {
         let mut code = [0];
-        self.codes.read_exact(&mut code).map_err(|_| changed())?;
+        self.codes.read_exact(&mut code).map_err(|_| changed(None))?;
         let mut gone = Gone { pair: None, against: Value::Null, before: self.written.kept, raw: None };
         match code[0] {
             CODE_TAKEN => {
-                let fate = *self.decided.fates.get(self.next as usize).ok_or_else(changed)?;
+                let fate = *self.decided.fates.get(self.next as usize).ok_or_else(|| changed(None))?;
                 let own = self.next;
                 self.next += 1;
                 match fate {
-                    Fate::Stays if !self.out.stays(record)? => return Err(changed()),
+                    Fate::Stays if !self.out.stays(record)? => return Err(changed(None)),
                     Fate::Stays => {
                         self.written.kept += 1;
                         return Ok(());
@@ -153,7 +156,7 @@ impl Writer<'_> {
             CODE_AGAINST => {
                 let mut line = String::new();
                 self.against.read_line(&mut line)?;
-                gone.against = serde_json::from_str(&line).map_err(|_| changed())?;
+                gone.against = serde_json::from_str(&line).map_err(|_| changed(None))?;
             }
             _ => {
                 self.out.is_bad();
@@ -191,7 +194,7 @@ impl Writer<'_> {
     fn end(mut self, files: &Files<'_>) -> Result<Written, Failure> {
         self.flush()?;
         if self.next as usize != self.decided.fates.len() || !self.codes.fill_buf()?.is_empty() {
-            return Err(changed());
+            return Err(changed(None));
         }
         let removed = self.removed.map(Output::close).transpose()?;
         let (out, rows) = self.out.close()?;
@@ -202,6 +205,8 @@ impl Writer<'_> {
             journal.close()
         });
         let journal = journal.transpose()?;
+        // The same number of records is not the same records.
+        self.decided.stamps.check()?;
         [removed, rows, journal, Some(out)].into_iter().flatten().try_for_each(Closed::publish)?;
         Ok(self.written)
     }
@@ -224,7 +229,7 @@ impl Lines {
             Some((own, kept)) => {
                 let pair = decided.found.pair(run, own, kept)?;
                 let (id, stays) = (run.id(own)?, run.id(kept)?);
-                let source = decided.sources.map(|(names, of)| names[of[own as usize] as usize].as_str());
+                let source = decided.sources.map(|sources| sources.of(own));
                 let evidence =
                     if with_lines { line(run, &pair, (&id, &stays), source)? } else { Value::Null };
                 (id, stays, pair.ruling.verdict.name().to_owned(), evidence)

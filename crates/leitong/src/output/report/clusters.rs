@@ -132,7 +132,7 @@ fn group(facts: &Facts<'_>, kept: u32, members: &[u32], open: bool) -> Result<St
 }
 
 fn source(facts: &Facts<'_>, document: u32) -> String {
-    let name = facts.sources.and_then(|(names, of)| names.get(*of.get(document as usize)? as usize));
+    let name = facts.sources.map(|sources| sources.of(document));
     name.filter(|name| !name.is_empty()).map_or(String::new(), |name| format!(" &middot; {}", escape(name)))
 }
 

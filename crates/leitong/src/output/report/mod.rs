@@ -16,6 +16,7 @@ pub(crate) use sample::{Sample, spread};
 
 use crate::commands::batch::Found;
 use crate::commands::batch::fingerprints::Fingerprints;
+use crate::commands::dedup::alarm::Sources;
 use crate::output::Failure;
 use crate::output::file::Output;
 use crate::output::html::escape;
@@ -40,8 +41,7 @@ pub(crate) struct Facts<'f> {
     pub(crate) run: &'f Run,
     pub(crate) fates: &'f [Fate],
     pub(crate) found: &'f Found,
-    /// Names of sources, and the source of every document.
-    pub(crate) sources: Option<(&'f [String], &'f [u32])>,
+    pub(crate) sources: Option<&'f Sources>,
     /// By verdict.
     pub(crate) removed: &'f BTreeMap<String, u64>,
     pub(crate) kept: u64,
@@ -91,12 +91,19 @@ fn digest(text: &str) -> String {
 /// The page but for the groups of documents.
 fn filled(facts: &Facts<'_>, clusters: &Clusters) -> Result<String, Failure> {
     let (documents, removed) = (facts.documents(), facts.removed_in_all());
-    let headline = format!("{} of {} documents go", number(removed), number(documents));
+    let headline = format!(
+        "{} of {} {} {}",
+        number(removed),
+        number(documents),
+        if documents == 1 { "document" } else { "documents" },
+        if removed == 1 { "goes" } else { "go" }
+    );
     let rest = match clusters.all.saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(
-            "<p class=\"rest\">and {} smaller groups, which the file of --removed names</p>",
-            number(more as u64)
+            "<p class=\"rest\">and {} smaller {}, which the file of --removed names</p>",
+            number(more as u64),
+            if more == 1 { "group" } else { "groups" }
         ),
     };
     let values = [
@@ -159,9 +166,10 @@ fn pairs_note(facts: &Facts<'_>) -> String {
         ),
     };
     format!(
-        "{} pairs of different texts share something that counts.{equal}{sampled} Move the threshold to see what a plain threshold \
+        "{} of different texts {} something that counts.{equal}{sampled} Move the threshold to see what a plain threshold \
          would do; the rules look at more: what is rare, what differs, numbers.",
-        number(found)
+        if found == 1 { "1 pair".into() } else { format!("{} pairs", number(found)) },
+        if found == 1 { "shares" } else { "share" }
     )
 }
 

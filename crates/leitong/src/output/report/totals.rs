@@ -1,8 +1,8 @@
 //! The figures at the top of the page.
 
 use super::Facts;
+use crate::commands::dedup::alarm::Loss;
 use crate::output::html::escape;
-use leitong_detect::batch::Fate;
 use std::fmt::Write;
 
 /// Sources that are listed.
@@ -37,8 +37,8 @@ pub(super) fn html(facts: &Facts<'_>) -> String {
     out.push_str("</dl>\n");
     bar(&mut out, facts);
     out.push_str("</div>\n");
-    if let Some((names, of)) = facts.sources {
-        sources(&mut out, facts.fates, names, of);
+    if let Some(of) = facts.sources {
+        sources(&mut out, of.losses(facts.fates));
     }
     out
 }
@@ -77,20 +77,14 @@ fn bar(out: &mut String, facts: &Facts<'_>) {
     out.push_str("</ul>\n");
 }
 
-fn sources(out: &mut String, fates: &[Fate], names: &[String], of: &[u32]) {
-    let mut counts: Vec<(u64, u64, &String)> = names.iter().map(|name| (0, 0, name)).collect();
-    for (fate, &source) in fates.iter().zip(of) {
-        let Some(count) = counts.get_mut(source as usize) else { continue };
-        count.0 += u64::from(*fate != Fate::Stays);
-        count.1 += 1;
-    }
-    counts.retain(|(gone, ..)| *gone > 0);
-    counts.sort_by(|a, b| b.0.cmp(&a.0).then(a.2.cmp(b.2)));
+fn sources(out: &mut String, mut losses: Vec<Loss<'_>>) {
+    losses.retain(|loss| loss.gone > 0);
+    losses.sort_by(|a, b| b.gone.cmp(&a.gone).then(a.name.cmp(b.name)));
     out.push_str(
         "<div class=\"panel\"><table><caption>Sources that lose most</caption><thead><tr><th scope=\"col\">source</th>\
          <th scope=\"col\">go</th><th scope=\"col\">of</th><th scope=\"col\">share</th></tr></thead><tbody>\n",
     );
-    for (gone, all, name) in counts.iter().take(SOURCES) {
+    for Loss { name, all, gone } in losses.iter().take(SOURCES) {
         let name = if name.is_empty() { "(none)".to_owned() } else { escape(name) };
         let share = *gone as f64 / *all as f64 * 100.0;
         let _ = writeln!(
@@ -101,8 +95,8 @@ fn sources(out: &mut String, fates: &[Fate], names: &[String], of: &[u32]) {
         );
     }
     out.push_str("</tbody></table>");
-    if counts.len() > SOURCES {
-        let _ = write!(out, "<p class=\"rest\">and {} more</p>", number((counts.len() - SOURCES) as u64));
+    if losses.len() > SOURCES {
+        let _ = write!(out, "<p class=\"rest\">and {} more</p>", number((losses.len() - SOURCES) as u64));
     }
     out.push_str("</div>\n");
 }

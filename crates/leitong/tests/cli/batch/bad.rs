@@ -121,8 +121,66 @@ fn wrong_flags() {
         &["dedup", "in.jsonl", "-o", "o.jsonl", "--threads", "0"],
         &["dedup", "in.jsonl", "-o", "o.jsonl", "--source", "s", "--alarm", "2"],
         &["pairs", "in.jsonl", "--on-error", "maybe"],
+        &["pairs", "in.jsonl", "--distance", "3"],
+        &["pairs", "in.jsonl", "--judge", "evidence", "--distance", "3"],
+        &["dedup", "in.jsonl", "-o", "o.jsonl", "--prefer", "a,b"],
+        &["dedup", "in.jsonl", "-o", "o.jsonl", "--keep", "longest", "--prefer", "a,b"],
+        &["dedup", "in.jsonl", "-o", "o.jsonl", "--keep", "newest", "--prefer", "a,b"],
+        &["dedup", "in.jsonl", "-o", "o.jsonl", "--date", "day"],
+        &["dedup", "in.jsonl", "-o", "o.jsonl", "--keep", "longest", "--date", "day"],
+        &["dedup", "in.jsonl", "-o", "o.jsonl", "--keep", "text", "--date", "day"],
     ] {
         assert_eq!(room.run(wrong).code, 2, "{wrong:?}");
     }
     assert_eq!(room.names(), ["in.jsonl"]);
+}
+
+#[test]
+fn an_input_that_is_rewritten_while_it_is_read() {
+    let lines = |from: u64| {
+        (from..from + 3)
+            .map(|at| format!("{}\n", document(&format!("{at:04}"), &text(at))))
+            .collect::<String>()
+    };
+    let read_twice = |second: &str, replaced: bool| {
+        let room = Room::new();
+        room.write("in.jsonl", lines(10));
+        // A pipe is read behind it, so that the run waits in between for as long as it takes.
+        assert!(std::process::Command::new("mkfifo").arg(room.at("pipe.jsonl")).status().unwrap().success());
+        let (folder, own, second) = (room.path().to_owned(), lines(20), second.to_owned());
+        std::thread::spawn(move || {
+            let feed = || std::fs::OpenOptions::new().write(true).open(folder.join("pipe.jsonl")).unwrap();
+            let mut first = feed();
+            let to = folder.join(if replaced { "new.jsonl" } else { "in.jsonl" });
+            if !second.is_empty() {
+                std::fs::write(&to, second).unwrap();
+                std::fs::rename(to, folder.join("in.jsonl")).unwrap();
+            }
+            first.write_all(own.as_bytes()).unwrap();
+            drop(first);
+            // When all is taken in, the pipe is opened for the second time.
+            while !std::fs::read_to_string(folder.join("out.jsonl.work/state"))
+                .is_ok_and(|state| state.contains("\"complete\":true"))
+            {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            feed().write_all(own.as_bytes()).unwrap();
+        });
+        let run = room.run(&["dedup", "in.jsonl", "pipe.jsonl", "-o", "out.jsonl", "--removed", "why.jsonl"]);
+        (room, run)
+    };
+    // The same number of records, and of bytes.
+    for replaced in [false, true] {
+        let (room, run) = read_twice(&lines(30), replaced);
+        assert_eq!(run.code, 3, "{}", run.err);
+        assert!(
+            run.err.contains("in.jsonl: this input has changed while it was read; nothing was written"),
+            "{}",
+            run.err
+        );
+        assert_eq!(room.names(), ["in.jsonl", "pipe.jsonl"]);
+    }
+    let (room, run) = read_twice("", false);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(room.ids("out.jsonl").len(), 6);
 }

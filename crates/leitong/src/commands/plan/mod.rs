@@ -4,7 +4,7 @@ mod forecast;
 mod sample;
 
 use super::batch::{BatchArgs, Work, size};
-use crate::input::raw;
+use crate::input::{self, InputError, raw};
 use crate::output::{self, Exit, Failure};
 use forecast::Forecast;
 use sample::Sample;
@@ -36,11 +36,18 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     args.batch.use_threads();
     let options = args.batch.input.options();
-    let (sources, bad) = raw::expand(&args.inputs, &options);
-    bad.iter().for_each(|error| output::complain(error));
+    let (mut sources, mut bad) = raw::expand(&args.inputs, &options);
     if sources.iter().any(raw::Source::is_stdin) {
         return Err(Failure::Input("standard input cannot be sampled; name files".into()));
     }
+    sources.retain(|source| match input::open_stream(&source.path) {
+        Ok(_) => true,
+        Err(message) => {
+            bad.push(InputError::new(source.whole(), message));
+            false
+        }
+    });
+    bad.iter().for_each(|error| output::complain(error));
     let wanted = raw::Wanted { options, extras: Vec::new(), block: 1 << 20, read: None };
     let folder = args.batch.work_folder(args.output.as_deref());
     let disk = folder.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
@@ -48,13 +55,18 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let sample = Sample::take(&sources, wanted, &work, args.batch.memory())?;
     let forecast = Forecast::of(&sample, args.batch.memory());
     work.remove();
+    sample.broken.iter().for_each(|error| output::complain(error));
+    if sample.documents == 0 && (!bad.is_empty() || !sample.broken.is_empty()) {
+        return Err(Failure::Input("no document could be read, so there is nothing to reckon from".into()));
+    }
     let room = room(disk);
     print(args, &forecast, room)?;
     let is_short = room.is_some_and(|room| room < forecast.work + forecast.output);
     if is_short {
         output::warn(&"there is less room than that; name a folder on another disk with --work");
     }
-    Ok(if sample.documents == 0 || !bad.is_empty() { Exit::BadInput } else { Exit::Fine })
+    let is_whole = bad.is_empty() && sample.broken.is_empty() && sample.documents > 0;
+    Ok(if is_whole { Exit::Fine } else { Exit::BadInput })
 }
 
 /// Free bytes on the disk of a folder.
@@ -79,9 +91,9 @@ fn print(args: &Args, forecast: &Forecast, room: Option<u64>) -> Result<(), Fail
         writeln!(out, "documents\tabout {documents}, from a sample of {sampled}")?;
         writeln!(
             out,
-            "time\t{} with {} threads, {rate:.0} documents a second",
+            "time\t{} with {}, {rate:.0} documents a second",
             words(seconds),
-            rayon::current_num_threads()
+            size::count(rayon::current_num_threads() as u64, "thread", "threads")
         )?;
         writeln!(out, "memory\t{}", size::words(memory))?;
         writeln!(out, "work folder\t{}, removed at the end", size::words(work))?;

@@ -1,6 +1,7 @@
 //! A run with a part of the documents, and how long each step took.
 
 use crate::commands::batch::Work;
+use crate::input::InputError;
 use crate::input::raw::{self, Read, Shape, Source, Wanted};
 use crate::output::{Failure, Progress};
 use leitong_detect::batch::{Corpus, Run};
@@ -38,6 +39,8 @@ pub(super) struct Sample {
     /// Bytes of the work folder, and of the marks in it.
     pub(super) folder: u64,
     pub(super) marks: u64,
+    /// Why the rest of a file cannot be read.
+    pub(super) broken: Vec<InputError>,
 }
 
 /// A source and a place of its file.
@@ -126,12 +129,14 @@ impl Sample {
         let (mut texts, mut failed, before) = (0, None, corpus.count());
         let read = || wanted.read.as_ref().map_or(0, |read| read.load(Ordering::Relaxed));
         raw::documents_from(piece.source, wanted, piece.place, &mut |batch| {
-            let documents: Vec<(String, String)> = batch
-                .into_iter()
-                .filter_map(
-                    |read| if let Read::Document(doc) = read { Some((doc.id, doc.text)) } else { None },
-                )
-                .collect();
+            let mut documents: Vec<(String, String)> = Vec::with_capacity(batch.len());
+            for read in batch {
+                match read {
+                    Read::Document(doc) => documents.push((doc.id, doc.text)),
+                    Read::Broken(error) => self.broken.push(error),
+                    Read::Bad(_) => {}
+                }
+            }
             texts += documents.iter().map(|(_, text)| text.len() as u64).sum::<u64>();
             if let Err(error) = corpus.push(&documents) {
                 failed = Some(error);

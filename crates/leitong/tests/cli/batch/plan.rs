@@ -31,3 +31,24 @@ fn the_number_of_documents_from_a_sample() {
     let (documents, sampled) = (plan["documents"].as_f64().unwrap(), plan["sampled"].as_u64().unwrap());
     assert!(sampled < 2500 && (2000.0..3000.0).contains(&documents), "{plan}");
 }
+
+#[test]
+fn what_cannot_be_read_is_an_error() {
+    let room = Room::new();
+    room.jsonl("in.jsonl", &many(30));
+    room.write("bad.parquet", "PAR1 but not really");
+    for missing in ["missing.jsonl", "missing.txt", "bad.parquet"] {
+        for json in [&[][..], &["--json"]] {
+            let run = room.run(&[&["plan", missing], json].concat());
+            assert!(run.code == 3 && run.out.is_empty(), "{missing}: {}", run.out);
+            assert!(
+                run.err.contains(missing) && run.err.contains("no document could be read"),
+                "{}",
+                run.err
+            );
+        }
+        let run = room.run(&["plan", "in.jsonl", missing, "--json"]);
+        assert!(run.code == 3 && run.err.contains(missing), "{missing}: {}", run.err);
+        assert_eq!(run.json()[0]["documents"], 30, "the rest is reckoned");
+    }
+}

@@ -12,6 +12,7 @@ mod score;
 mod truth;
 
 use super::batch::{BatchArgs, Extras, Job, Ranking};
+use crate::output::paths::Paths;
 use crate::output::{Exit, Failure, note};
 use curve::Curve;
 use score::Signal;
@@ -23,7 +24,8 @@ use std::path::PathBuf;
     leitong eval --corpus a.jsonl b.parquet --truth clusters.csv --plot curves.svg --precision 0.995\n\n\
     The truth is a table or JSON lines with the fields a and b (or id_a and id_b), and if wanted label, where 0, false, no or \
     different says that the two are no duplicates; or with the fields id and cluster. A table without such a header is two columns \
-    of ids, and a third with labels. If any pair is labelled as no duplicate, only labelled pairs count; otherwise every other pair \
+    of ids, and a third with labels. Of lines that contradict each other the first counts, a pair of a document with itself never; \
+    both are named and counted, and the exit code is then 3 (with --on-error skip 0). If any pair is labelled as no duplicate, only labelled pairs count; otherwise every other pair \
     is taken for none.\n\n\
     Signals: the verdict (as dedup gives it), Jaccard and containment as aligned, the distance of SimHashes, and the share of marks of \
     the text with fewer. For each the threshold with the highest recall at the precision asked for is suggested. A threshold \
@@ -64,6 +66,9 @@ struct Measured {
     overlooked: u64,
     /// Pairs that are known to be none; nothing if all others are taken for none.
     negatives: Option<u64>,
+    /// Lines of the truth that do not count: they say the opposite of an earlier one, or pair a document with itself.
+    contradictions: u64,
+    self_pairs: u64,
     /// Pairs that count.
     pairs: u64,
     precision: f64,
@@ -72,6 +77,10 @@ struct Measured {
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     args.batch.use_threads();
+    if let Some(plot) = &args.plot {
+        let inputs: Vec<PathBuf> = args.corpus.iter().chain([&args.truth]).cloned().collect();
+        Paths { outputs: &[plot], inputs: &inputs, work: args.batch.named_work() }.check()?;
+    }
     let truth = truth::read(&args.truth)?;
     let job = Job {
         args: &args.batch,
@@ -98,6 +107,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         found: scored.found,
         overlooked: scored.overlooked,
         negatives: known.negatives(),
+        contradictions: known.contradictions,
+        self_pairs: known.self_pairs,
         pairs: scored.rows.len() as u64,
         precision: args.precision,
         curves: Signal::ALL.map(|signal| (signal, Curve::new(scored.of(signal), known.positives()))).into(),

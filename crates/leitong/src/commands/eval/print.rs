@@ -3,6 +3,7 @@
 use super::Measured;
 use super::curve::Point;
 use super::score::{BITS, Signal, bits};
+use crate::commands::batch::size;
 use crate::output::{self, Failure};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -54,6 +55,8 @@ fn object(measured: &Measured) -> Value {
         "true_pairs_found": measured.found,
         "true_pairs_overlooked": measured.overlooked,
         "other_pairs_known": measured.negatives,
+        "contradictions": measured.contradictions,
+        "self_pairs": measured.self_pairs,
         "pairs": measured.pairs,
         "precision": measured.precision,
         "signals": signals,
@@ -77,15 +80,33 @@ fn table(out: &mut impl Write, measured: &Measured) -> Result<(), Failure> {
     let bold = anstyle::Style::new().bold();
     writeln!(
         out,
-        "{documents} documents, {positives} true pairs, {found} of them found by the run, {pairs} pairs measured"
+        "{}, {}, {found} of them found by the run, {} measured",
+        size::count(u64::from(*documents), "document", "documents"),
+        size::count(*positives, "true pair", "true pairs"),
+        size::count(*pairs, "pair", "pairs")
     )?;
     if *overlooked > 0 {
+        let (pairs, were, they) = match overlooked {
+            1 => ("true pair", "was", "it"),
+            _ => ("true pairs", "were", "they"),
+        };
         writeln!(
             out,
-            "{overlooked} true pairs were never compared, though they would have been called duplicates"
+            "{overlooked} {pairs} {were} never compared, though {they} would have been called duplicates"
+        )?;
+    }
+    if measured.contradictions + measured.self_pairs > 0 {
+        writeln!(
+            out,
+            "left out: {} of the truth that {} the opposite of an earlier one, {} that {} a document with itself",
+            size::count(measured.contradictions, "line", "lines"),
+            if measured.contradictions == 1 { "says" } else { "say" },
+            measured.self_pairs,
+            if measured.self_pairs == 1 { "pairs" } else { "pair" }
         )?;
     }
     match measured.negatives {
+        Some(1) => writeln!(out, "1 pair is labelled as none; only labelled pairs count")?,
         Some(count) => writeln!(out, "{count} pairs are labelled as none; only labelled pairs count")?,
         None => writeln!(out, "every pair that the truth does not name is taken for none")?,
     }

@@ -24,30 +24,41 @@ pub(super) struct Truth {
 }
 
 /// The truth about the documents of a run.
+#[derive(Default)]
 pub(super) struct Known {
-    /// By later and earlier document.
-    pairs: BTreeMap<(u32, u32), bool>,
+    /// By later and earlier document: whether it is a duplicate, and the line that says so.
+    pairs: BTreeMap<(u32, u32), (bool, u64)>,
+    /// Lines that say the opposite of an earlier one, and lines that pair a document with itself.
+    pub(super) contradictions: u64,
+    pub(super) self_pairs: u64,
 }
 
 impl Known {
     /// Whether two documents are duplicates: yes, no, or not known.
     pub(super) fn of(&self, a: u32, b: u32) -> Option<bool> {
-        let known = self.pairs.get(&(a.max(b), a.min(b))).copied();
+        let known = self.pairs.get(&(a.max(b), a.min(b))).map(|&(same, _)| same);
         if self.negatives().is_some() { known } else { Some(known.unwrap_or(false)) }
     }
 
     pub(super) fn positives(&self) -> u64 {
-        self.pairs.values().filter(|same| **same).count() as u64
+        self.pairs.values().filter(|(same, _)| *same).count() as u64
     }
 
     /// Pairs known to be none; nothing if all others are taken for none.
     pub(super) fn negatives(&self) -> Option<u64> {
-        let count = self.pairs.values().filter(|same| !**same).count() as u64;
+        let count = self.pairs.values().filter(|(same, _)| !same).count() as u64;
         (count > 0).then_some(count)
     }
 
     pub(super) fn pairs(&self) -> impl Iterator<Item = (u32, u32, bool)> {
-        self.pairs.iter().map(|(&(a, b), &same)| (a, b, same))
+        self.pairs.iter().map(|(&(a, b), &(same, _))| (a, b, same))
+    }
+
+    /// Adds what a line says about two documents, unless an earlier one says the opposite: then which one.
+    fn add(&mut self, a: u32, b: u32, same: bool, line: u64) -> Option<u64> {
+        let (known, earlier) = *self.pairs.entry((a.max(b), a.min(b))).or_insert((same, line));
+        self.contradictions += u64::from(known != same);
+        (known != same).then_some(earlier)
     }
 }
 
@@ -176,41 +187,52 @@ impl Truth {
                 *number = Some(document);
             }
         }
-        let mut find = |line: u64, id: &str| match numbers.get(id).copied().flatten() {
-            Some(number) => Ok(Some(number)),
-            None => {
-                let message = format!("the id {id:?} is not in the corpus; mend it, or leave the line out");
-                tell(InputError::new(Place::line(&self.name, line), message)).map(|()| None)
-            }
-        };
-        let mut pairs = BTreeMap::new();
-        let mut clusters: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+        let mut tell_line =
+            |line: u64, message: String| tell(InputError::new(Place::line(&self.name, line), message));
+        let find = |id: &str| numbers.get(id).copied().flatten();
+        let absent = |id: &str| format!("the id {id:?} is not in the corpus; mend it, or leave the line out");
+        let mut known = Known::default();
+        let mut clusters: BTreeMap<&str, Vec<(u32, u64)>> = BTreeMap::new();
         for (line, entry) in &self.entries {
             match entry {
-                Entry::Pair { a, b, same } => {
-                    if let (Some(a), Some(b)) = (find(*line, a)?, find(*line, b)?)
-                        && a != b
-                    {
-                        pairs.insert((a.max(b), a.min(b)), *same);
-                    }
+                Entry::Pair { a, b, .. } if a == b => {
+                    known.self_pairs += 1;
+                    let message =
+                        format!("both ids are {a:?}; a pair is of two documents, leave the line out");
+                    tell_line(*line, message)?;
                 }
-                Entry::Member { id, cluster } => {
-                    if let Some(id) = find(*line, id)? {
-                        clusters.entry(cluster).or_default().push(id);
+                Entry::Pair { a, b, same } => match (find(a), find(b)) {
+                    (Some(x), Some(y)) => {
+                        if let Some(earlier) = known.add(x, y, *same, *line) {
+                            tell_line(*line, opposite(a, b, *same, earlier))?;
+                        }
                     }
-                }
+                    (x, y) => {
+                        for (id, _) in [(a, x), (b, y)].into_iter().filter(|(_, found)| found.is_none()) {
+                            tell_line(*line, absent(id))?;
+                        }
+                    }
+                },
+                Entry::Member { id, cluster } => match find(id) {
+                    Some(number) => clusters.entry(cluster).or_default().push((number, *line)),
+                    None => tell_line(*line, absent(id))?,
+                },
             }
         }
-        self.expand(&clusters, &mut pairs)?;
-        Ok(Known { pairs })
+        self.expand(&clusters, &mut |(a, b), line| {
+            let Some(earlier) = known.add(a, b, true, line) else { return Ok(()) };
+            tell_line(line, opposite(&run.id(a)?, &run.id(b)?, true, earlier))
+        })?;
+        Ok(known)
     }
 
+    /// Every pair of the members of a cluster, and the line of the later one.
     fn expand(
         &self,
-        clusters: &BTreeMap<&str, Vec<u32>>,
-        pairs: &mut BTreeMap<(u32, u32), bool>,
+        clusters: &BTreeMap<&str, Vec<(u32, u64)>>,
+        each: &mut dyn FnMut((u32, u32), u64) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let of = |members: &Vec<u32>| members.len() as u64 * (members.len() as u64 - 1) / 2;
+        let of = |members: &Vec<(u32, u64)>| members.len() as u64 * (members.len() as u64 - 1) / 2;
         let all: u64 = clusters.values().map(of).sum();
         if all > MOST {
             let name = &self.name;
@@ -219,13 +241,21 @@ impl Truth {
             )));
         }
         for members in clusters.values() {
-            for (at, &a) in members.iter().enumerate() {
-                pairs
-                    .extend(members[..at].iter().filter(|&&b| b != a).map(|&b| ((a.max(b), a.min(b)), true)));
+            for (at, &(a, line)) in members.iter().enumerate() {
+                let mut others = members[..at].iter().filter(|(b, _)| *b != a);
+                others.try_for_each(|&(b, _)| each((a, b), line))?;
             }
         }
         Ok(())
     }
+}
+
+/// Says that a line contradicts an earlier one.
+fn opposite(a: &str, b: &str, same: bool, earlier: u64) -> String {
+    let (here, there) = if same { ("duplicates", "none") } else { ("no duplicates", "duplicates") };
+    format!(
+        "{a:?} and {b:?} are {here} here and {there} in line {earlier}, which counts; leave one of them out"
+    )
 }
 
 #[cfg(test)]

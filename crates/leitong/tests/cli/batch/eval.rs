@@ -138,3 +138,51 @@ fn a_truth_that_cannot_be_used() {
         assert_eq!(room.run(wrong).code, 2, "{wrong:?}");
     }
 }
+
+#[test]
+fn contradictions_and_pairs_of_one_are_named_and_counted() {
+    let room = room();
+    room.write("truth.tsv", "a\tb\tlabel\na\tb\t1\nc\te\t1\na\tc\t0\nb\ta\t0\nd\td\t1\na\tb\t1\n");
+    let arguments = ["eval", "--corpus", "in.jsonl", "--truth", "truth.tsv"];
+    let run = room.run(&[&arguments[..], &["--json"]].concat());
+    assert_eq!(run.code, 3);
+    for said in [
+        "truth.tsv, line 5: \"b\" and \"a\" are no duplicates here and duplicates in line 2, which counts",
+        "truth.tsv, line 6: both ids are \"d\"",
+    ] {
+        assert!(run.err.contains(said), "{said}: {}", run.err);
+    }
+    assert_eq!(run.err.lines().count(), 2, "the same once more is no contradiction: {}", run.err);
+    let object = &run.json()[0];
+    assert_eq!((&object["contradictions"], &object["self_pairs"]), (&json!(1), &json!(1)));
+    assert_eq!((&object["true_pairs"], &object["other_pairs_known"]), (&json!(2), &json!(1)));
+    let run = room.good(&[&arguments[..], &["--on-error", "skip"]].concat());
+    let said = "left out: 1 line of the truth that says the opposite of an earlier one, 1 that pairs a document with itself";
+    assert!(run.out.contains(said), "{}", run.out);
+    let run = room.run(&[&arguments[..], &["--on-error", "stop"]].concat());
+    assert!(run.code == 3 && run.out.is_empty() && run.err.contains("line 5"), "{}", run.err);
+    // Clusters and labels may be mixed, and contradict each other too.
+    let lines = [
+        json!({ "a": "a", "b": "b", "label": 0 }),
+        json!({ "id": "a", "cluster": 1 }),
+        json!({ "id": "b", "cluster": 1 }),
+    ];
+    room.jsonl("mixed.jsonl", &[&lines[..], &[json!({ "a": "c", "b": "e" })]].concat());
+    let run = room.run(&["eval", "--corpus", "in.jsonl", "--truth", "mixed.jsonl", "--json"]);
+    assert!(
+        run.code == 3 && run.err.contains("mixed.jsonl, line 3") && run.err.contains("in line 1"),
+        "{}",
+        run.err
+    );
+    assert_eq!(run.json()[0]["true_pairs"], 1);
+}
+
+#[test]
+fn one_is_said_as_one() {
+    let room = room();
+    room.write("truth.csv", "id_a,id_b,label\na,b,1\na,c,0\n");
+    let run = room.good(&["eval", "--corpus", "in.jsonl", "--truth", "truth.csv"]);
+    for said in ["5 documents, 1 true pair, 1 of them found", "1 pair is labelled as none"] {
+        assert!(run.out.contains(said), "{said}: {}", run.out);
+    }
+}

@@ -19,7 +19,7 @@ pub(super) fn write(
     let (documents, values) = words(run, hashes)?;
     let found = Collect::default();
     let join = Join {
-        k: args.distance,
+        k: args.within(),
         threads: rayon::current_num_threads(),
         memory: args.batch.memory(),
         ..Join::default()

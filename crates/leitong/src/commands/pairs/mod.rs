@@ -3,8 +3,9 @@
 mod distance;
 
 use super::batch::evidence::{self, Scores};
-use super::batch::{BatchArgs, Extras, Job, Ranking, Skipped, Stages, fingerprints::Fingerprints};
+use super::batch::{BatchArgs, Extras, Job, Ranking, Skipped, Stages, fingerprints::Fingerprints, size};
 use crate::output::file::Output;
+use crate::output::paths::{self, Paths};
 use crate::output::{self, Exit, Failure, in_line};
 use leitong_detect::batch::{BatchError, Pair, Run};
 use leitong_detect::verify::shared_passages;
@@ -41,9 +42,9 @@ pub(crate) struct Args {
     /// What decides: what the texts share, or the distance of their SimHashes alone
     #[arg(long, value_enum, default_value_t, value_name = "JUDGE")]
     judge: Judge,
-    /// The most bits in which SimHashes of near duplicates differ, with --judge distance
-    #[arg(long, value_name = "K", default_value_t = 3)]
-    distance: u32,
+    /// The most bits in which SimHashes of near duplicates differ, with --judge distance [default: 3]
+    #[arg(long, value_name = "K", requires = "judge")]
+    distance: Option<u32>,
     /// Exit with 1 when there are duplicates
     #[arg(long)]
     fail_on_duplicate: bool,
@@ -57,6 +58,12 @@ pub(crate) struct Args {
     batch: BatchArgs,
 }
 
+impl Args {
+    fn within(&self) -> u32 {
+        self.distance.unwrap_or(DISTANCE)
+    }
+}
+
 /// What decides whether two texts are near.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Judge {
@@ -67,13 +74,24 @@ enum Judge {
     Distance,
 }
 
+/// The bits of `--judge distance` where nobody says.
+const DISTANCE: u32 = 3;
 /// Equal texts that are all paired with each other.
 const PAIRED: usize = 1000;
 /// Pairs that are written together.
 const TOGETHER: usize = 4096;
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+    if args.distance.is_some() && args.judge != Judge::Distance {
+        return Err(Failure::Usage(
+            "--distance goes with --judge distance; evidence is not judged by distances".into(),
+        ));
+    }
     args.batch.use_threads();
+    if let Some(output) = &args.output {
+        let work = paths::work_folder(args.batch.named_work(), output);
+        Paths { outputs: &[output], inputs: &args.inputs, work: Some(&work) }.check()?;
+    }
     let fingerprints = Fingerprints::new(&args.recipe)?;
     let job = Job {
         args: &args.batch,
@@ -139,9 +157,10 @@ impl Writer<'_> {
         self.flush()?;
         self.out.flush()?;
         if self.cut > 0 {
-            let (cut, most) = (self.cut, PAIRED);
+            let (cut, most) = (size::count(self.cut, "document", "documents"), PAIRED);
+            let are = if self.cut == 1 { "is" } else { "are" };
             output::note(&format!(
-                "{cut} documents whose text more than {most} others have are paired with the first of them only; --all-pairs lists all"
+                "{cut} whose text {most} others have {are} paired with the first of them only; --all-pairs lists all"
             ));
         }
         Ok(self.duplicates)
@@ -232,8 +251,12 @@ impl Lines<'_> {
         });
         evidence::add(&mut object, pair);
         if let (Judge::Distance, false, Some(bits)) = (self.args.judge, pair.evidence.equal, distance) {
-            object["rule"] =
-                format!("the SimHashes differ in {bits} bits (at most {})", self.args.distance).into();
+            object["rule"] = format!(
+                "the SimHashes differ in {} (at most {})",
+                size::count(bits.into(), "bit", "bits"),
+                self.args.within()
+            )
+            .into();
         }
         if self.args.passages {
             let (a, b) = (self.run.text(pair.a)?, self.run.text(pair.b)?);

@@ -1,5 +1,6 @@
 //! `leitong backup` and `leitong restore`: a database as it is at one moment, in another folder.
 
+use super::batch::size;
 use super::check_db::is_damage;
 use super::db::{self, DbArgs};
 use crate::output::{self, Exit, Failure, Progress};
@@ -101,7 +102,8 @@ fn say(as_json: bool, what: &str, from: &Path, to: &Path, documents: u64) -> Res
     if as_json {
         writeln!(out, "{}", json!({ "from": from, "to": to, "documents": documents }))?;
     } else {
-        writeln!(out, "{what}\t{}\t{documents} documents", output::in_line(&to))?;
+        let documents = size::count(documents, "document", "documents");
+        writeln!(out, "{what}\t{}\t{documents}", output::in_line(&to))?;
     }
     out.flush()?;
     Ok(Exit::Fine)

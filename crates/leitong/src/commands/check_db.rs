@@ -1,5 +1,6 @@
 //! `leitong check-db`: whether everything in a database fits together, and mending what can be mended.
 
+use super::batch::size;
 use super::db::{self, DbArgs};
 use crate::output::{self, Exit, Failure, Progress, coloured};
 use anstyle::AnsiColor;
@@ -121,9 +122,8 @@ fn write(out: &mut impl Write, args: &Args, report: &Report) -> Result<(), Failu
         (_, true) => (coloured("still damaged", AnsiColor::Red), "; restore a backup"),
     };
     let db = output::in_line(db);
-    writeln!(
-        out,
-        "{word}\t{db}: {records} records and {texts} texts read, {problem_count} problems{remedy}"
-    )?;
+    let (records, texts) = (size::count(*records, "record", "records"), size::count(*texts, "text", "texts"));
+    let problem_count = size::count(*problem_count, "problem", "problems");
+    writeln!(out, "{word}\t{db}: {records} and {texts} read, {problem_count}{remedy}")?;
     Ok(())
 }

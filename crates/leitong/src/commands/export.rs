@@ -1,5 +1,6 @@
 //! `leitong export` and `leitong import`: a collection as lines of JSON.
 
+use super::batch::size;
 use super::db::{self, CollectionArgs, DbArgs, SettingsArgs};
 use crate::input::{self, Place};
 use crate::output::file::Output;
@@ -67,7 +68,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         if args.json {
             writeln!(out, "{}", json!({ "collection": name, "documents": documents, "file": path }))?;
         } else {
-            writeln!(out, "exported\t{}\t{documents} documents", output::in_line(&path))?;
+            let documents = size::count(documents, "document", "documents");
+            writeln!(out, "exported\t{}\t{documents}", output::in_line(&path))?;
         }
         out.flush()?;
     }
@@ -101,7 +103,8 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
         writeln!(out, "{}", json!({ "imported": kept + made, "kept": kept, "made": made, "bad": bad }))?;
     } else {
         let documents = kept + made;
-        writeln!(out, "imported\t{documents} documents\t{kept} with their fingerprints, {made} made anew")?;
+        let documents = size::count(documents, "document", "documents");
+        writeln!(out, "imported\t{documents}\t{kept} with their fingerprints, {made} made anew")?;
     }
     out.flush()?;
     Ok(problems.exit(kept + made + bad))

@@ -145,7 +145,8 @@ impl Job<'_> {
                  start anew, or name another with --work"
             )));
         }
-        note(&format!("{folder}: going on behind {} documents of an earlier run", corpus.count()));
+        let done = super::size::count(corpus.count(), "document", "documents");
+        note(&format!("{folder}: going on behind {done} of an earlier run"));
         Ok((corpus, noted))
     }
 

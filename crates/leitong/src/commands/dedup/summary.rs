@@ -55,15 +55,16 @@ impl Summary<'_> {
             written.removed.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
         let verdicts =
             if verdicts.is_empty() { String::new() } else { format!(" ({})", verdicts.join(", ")) };
-        note(&format!("{documents} documents: {} stay, {removed} go{verdicts}", written.kept));
+        let (stay, go) = (verb(written.kept, "stay"), verb(removed, "go"));
+        let all = size::count(documents, "document", "documents");
+        note(&format!("{all}: {} {stay}, {removed} {go}{verdicts}", written.kept));
         if taken.against > 0 {
-            note(&format!("{} of those that go are in the database", taken.against));
+            let are = if taken.against == 1 { "is" } else { "are" };
+            note(&format!("{} of those that go {are} in the database", taken.against));
         }
         if self.quotes > 0 {
-            note(&format!(
-                "{} share a passage, which removes nothing",
-                size::count(self.quotes, "pair", "pairs")
-            ));
+            let pairs = size::count(self.quotes, "pair", "pairs");
+            note(&format!("{pairs} {} a passage, which removes nothing", verb(self.quotes, "share")));
         }
         if taken.skipped.count > 0 {
             note(&format!(
@@ -78,5 +79,14 @@ impl Summary<'_> {
             note(&format!("`leitong undo {}` puts back what was removed", journal.display()));
         }
         self.audit.map_or(Ok(()), Audit::tell)
+    }
+}
+
+/// What one or many do.
+fn verb(count: u64, many: &str) -> String {
+    match (count, many) {
+        (1, "go") => "goes".into(),
+        (1, _) => format!("{many}s"),
+        _ => many.to_owned(),
     }
 }

@@ -16,7 +16,7 @@ fn what_stays_is_copied_byte_for_byte() {
         (&why[0]["id"], &why[0]["kept"], &why[0]["verdict"]),
         (&json!("b"), &json!("7"), &json!("exact"))
     );
-    assert!(run.out.is_empty() && run.err.contains("3 documents: 2 stay, 1 go (1 exact)"), "{}", run.err);
+    assert!(run.out.is_empty() && run.err.contains("3 documents: 2 stay, 1 goes (1 exact)"), "{}", run.err);
     assert_eq!(room.names(), ["in.jsonl", "out.jsonl", "out.jsonl.journal", "why.jsonl"]);
 }
 
@@ -121,4 +121,17 @@ fn an_output_that_cannot_be_written_is_said_before_the_work() {
     assert!(run.code == 3 && run.err.contains("nowhere"), "{}", run.err);
     let run = room.run(&["dedup", "in.jsonl", "-o", "out.csv"]);
     assert!(run.code == 3 && run.err.contains(".jsonl"), "{}", run.err);
+}
+
+#[test]
+fn one_is_said_as_one() {
+    let room = Room::new();
+    room.jsonl("in.jsonl", &[document("a", &text(1))]);
+    room.jsonl("two.jsonl", &[document("a", &text(1)), document("b", &reprinted(1))]);
+    let run = room.good(&["dedup", "in.jsonl", "-o", "out.jsonl", "--report", "r.html"]);
+    assert!(run.err.starts_with("1 document: 1 stays, 0 go\n"), "{}", run.err);
+    assert!(room.read("r.html").contains("<title>Leitong: 0 of 1 document go</title>"));
+    let run = room.good(&["dedup", "two.jsonl", "-o", "out.jsonl"]);
+    assert!(run.err.starts_with("2 documents: 1 stays, 1 goes (1 exact)\n"), "{}", run.err);
+    assert_eq!(room.good(&["undo", "out.jsonl.journal"]).out, "restored\t1 document\tout.jsonl\n");
 }

@@ -72,3 +72,32 @@ fn texts_are_segmented_and_fingerprinted() {
     let run = leitong(&["bench", "fingerprint", "--data", "not-there"], "");
     assert!(run.code == 3 && run.err.contains("not-there"), "{}", run.err);
 }
+
+#[test]
+fn dedup_is_measured_on_made_documents() {
+    let measure = |seed: &str| {
+        let flags =
+            ["--n", "3K", "--length", "300", "--rounds", "1", "--threads", "2", "--seed", seed, "--json"];
+        let run = leitong(&[&["bench", "dedup"], &flags[..]].concat(), "");
+        assert_eq!(run.code, 0, "{}", run.err);
+        run.json().remove(0)
+    };
+    let figures = measure("1");
+    for field in ["docs_per_s", "docs_per_s_core", "mb_per_s", "wall_s", "peak_bytes"] {
+        assert!(figures[field].as_f64().is_some_and(|figure| figure > 0.0), "{field}: {figures}");
+    }
+    assert!(figures["copies"].as_u64() > Some(700), "{figures}");
+    assert!(figures["recall"].as_f64() > Some(0.9) && figures["recall_reprinted"] == 1.0, "{figures}");
+    assert_eq!(figures["false_removals"], 0, "{figures}");
+    let removed = figures["recall"].as_f64().unwrap() * figures["copies"].as_f64().unwrap();
+    assert_eq!(figures["removed"].as_f64().unwrap(), removed.round(), "all that went were copies: {figures}");
+    // The same seed makes the same documents, another others.
+    assert_eq!(measure("1")["bytes"], figures["bytes"]);
+    assert_ne!(measure("2")["bytes"], figures["bytes"]);
+    let none = leitong(&["bench", "dedup", "--n", "50", "--copies", "0", "--rounds", "1"], "");
+    assert!(
+        none.code == 0
+            && none.lines().iter().any(|line| line.starts_with("recall") && line.ends_with("null"))
+    );
+    assert_eq!(leitong(&["bench", "dedup", "--n", "0"], "").code, 2);
+}

@@ -1,6 +1,8 @@
 //! `leitong bench`: how fast is it here? One object of figures.
 
+mod corpus;
 mod data;
+mod dedup;
 mod hamming;
 mod join;
 mod text;
@@ -16,7 +18,8 @@ use std::io::Write;
     leitong bench hamming --n 10M --k 7 --bits 128     wider ones, farther apart\n  \
     leitong bench hamming --n 1G --data streamed --file big.segment --memory 6G\n  \
     leitong bench join --n 100M --json                 all near pairs of 100 million\n  \
-    leitong bench fingerprint --data texts.txt         megabytes and documents a second")]
+    leitong bench fingerprint --data texts.txt         megabytes and documents a second\n  \
+    leitong bench dedup --n 200K --threads 1           documents a second, memory, copies found and wrongly removed")]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
@@ -32,6 +35,8 @@ enum What {
     Segment(text::Args),
     /// Make SimHash fingerprints of texts
     Fingerprint(text::Args),
+    /// Remove duplicates from made documents with planted copies
+    Dedup(dedup::Args),
 }
 
 /// What both need: which fingerprints.
@@ -66,6 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         What::Join(args) => (join::run(args)?, args.common.json),
         What::Segment(args) => (text::segment(args)?, args.json),
         What::Fingerprint(args) => (text::fingerprint(args)?, args.json),
+        What::Dedup(args) => (dedup::run(args)?, args.json),
     };
     let mut out = output::stdout();
     if json {

@@ -1,7 +1,8 @@
 //! The subcommands, a file each: flags as typed, then ready objects, then the work.
 //!
 //! Those that use a database share `db` (opening and closing), `feed` (reading ahead), `answers` (a line for every item),
-//! `incoming` (from what is read to what is stored) and `ids`. Those that work on many documents at once share `batch`.
+//! `incoming` (from what is read to what is stored) and `ids`. Those that work on many documents at once share `batch`, and `fields`
+//! (whether the fields that flags name are there).
 
 pub(crate) mod add;
 mod answers;

@@ -96,9 +96,10 @@ impl Plan {
         let of = |path: &Path| Seal::of(path).ok();
         for one in &self.moves {
             let (new, old) = (of(&one.from), of(&one.to));
-            let is_done = new.is_none() && old.as_ref() == Some(&one.seal);
-            let fits = one.was.is_none() || one.was == old;
-            if !is_done && !(new.as_ref() == Some(&one.seal) && fits) {
+            let seal = Some(&one.seal);
+            let is_done = new.is_none() && old.as_ref() == seal;
+            let is_ready = new.as_ref() == seal && (one.was.is_none() || one.was == old);
+            if !(is_done || is_ready) {
                 return Err(Failure::Input(format!(
                     "{}: an undo was interrupted here, and since then {} has been changed, so it cannot be finished; bring the files \
                      back as they were, or remove {} to give it up",

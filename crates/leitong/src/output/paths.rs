@@ -72,7 +72,8 @@ impl Paths<'_> {
             if output.exists() && !output.is_file() {
                 return refuse(output, "this is not a plain file; name another one to write to");
             }
-            let folder = folder_of(output);
+            let behind = target(output).unwrap_or_else(|_| output.to_owned());
+            let folder = folder_of(&behind);
             if !folder.is_dir() {
                 let why = format!("there is no folder {}; make it, or name another output", folder.display());
                 return refuse(output, &why);

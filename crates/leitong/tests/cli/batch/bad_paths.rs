@@ -170,6 +170,9 @@ fn links_stay_and_what_they_lead_to_is_written() {
     std::os::unix::fs::symlink("in.jsonl", room.at("same.jsonl")).unwrap();
     let run = room.run(&["dedup", "in.jsonl", "-o", "same.jsonl"]);
     assert!(run.code == 3 && run.err.contains("is an input"), "{}", run.err);
+    std::os::unix::fs::symlink("nowhere/x.jsonl", room.at("lost.jsonl")).unwrap();
+    let run = room.run(&["dedup", "in.jsonl", "-o", "lost.jsonl"]);
+    assert!(run.code == 3 && run.err.contains("there is no folder nowhere"), "{}", run.err);
     std::os::unix::fs::symlink("loop.jsonl", room.at("loop.jsonl")).unwrap();
     let run = room.run(&["dedup", "in.jsonl", "-o", "loop.jsonl"]);
     assert!(run.code == 3 && run.err.contains("loop.jsonl"), "{}", run.err);

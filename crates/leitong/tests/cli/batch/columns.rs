@@ -147,3 +147,29 @@ fn a_truncated_file() {
     assert!(run.code == 3 && run.err.contains("damaged.parquet"), "{}", run.err);
     assert!(room.ids("out.jsonl").contains(&"p0".to_owned()));
 }
+
+#[test]
+fn a_killed_undo_of_rows_is_finished() {
+    let mut steps = 0;
+    for (calls, number) in undo::CALLS.iter().flat_map(|calls| (1..8).map(move |number| (calls, number))) {
+        let room = Room::new();
+        write(&room, "in.parquet", &documents(0..30), 7);
+        let all = rows(&room, "in.parquet");
+        room.good(&["dedup", "in.parquet", "-o", "out.parquet", "--removed", "why.jsonl"]);
+        let gone = room.ids("why.jsonl");
+        let some = ["undo", "out.parquet.journal", "--only", &gone[1]];
+        match undo::killed_at(&room, calls, number, &some) {
+            None => return println!("skipped: a killed undo of rows (needs strace)"),
+            Some(false) => continue,
+            Some(true) => steps += 1,
+        }
+        room.good(&some);
+        assert_eq!(rows(&room, "out.parquet").len(), all.len() - gone.len() + 1, "{calls} {number}");
+        assert_eq!(rows(&room, "out.parquet.journal.parquet").len(), gone.len() - 1, "{calls} {number}");
+        room.good(&["undo", "out.parquet.journal"]);
+        assert_eq!(rows(&room, "out.parquet"), all, "{calls} {number}");
+        assert_eq!(room.names(), ["in.parquet", "out.parquet", "why.jsonl"], "{calls} {number}");
+    }
+    // The plan, the output, the rows and the journal take their places, and the plan goes.
+    assert!(steps >= 5, "{steps}");
+}

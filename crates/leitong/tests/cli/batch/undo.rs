@@ -61,10 +61,10 @@ fn without_a_journal() {
 }
 
 /// Calls that change names, for strace, which counts each of them by itself.
-const CALLS: [&str; 2] = ["rename,renameat,renameat2", "unlink,unlinkat"];
+pub(super) const CALLS: [&str; 2] = ["rename,renameat,renameat2", "unlink,unlinkat"];
 
 /// Runs the program and kills it at its n-th such call; whether it came so far. Nothing where there is no strace.
-fn killed_at(room: &Room, calls: &str, number: usize, arguments: &[&str]) -> Option<bool> {
+pub(super) fn killed_at(room: &Room, calls: &str, number: usize, arguments: &[&str]) -> Option<bool> {
     let (trace, inject) = (format!("--trace={calls}"), format!("--inject={calls}:signal=KILL:when={number}"));
     let traced = std::process::Command::new("strace")
         .args(["-f", "-o", "/dev/null", &trace, &inject, env!("CARGO_BIN_EXE_leitong")])

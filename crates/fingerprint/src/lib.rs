@@ -35,6 +35,7 @@ pub mod embedding;
 pub mod hash;
 pub mod image;
 pub mod keywords;
+mod machine;
 pub mod marks;
 pub mod minhash;
 pub mod ngram;

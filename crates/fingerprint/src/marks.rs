@@ -28,20 +28,38 @@ pub fn window(units: usize) -> usize {
 /// Working memory.
 #[derive(Clone, Debug, Default)]
 pub struct Room {
-    hashes: Vec<u32>,
-    minima: Vec<u64>,
+    now: Vec<u64>,
+    next: Vec<u64>,
 }
 
 /// Chooses the marks of a text given by the values of its units, in reading order.
 pub fn choose(units: impl ExactSizeIterator<Item = u32>, room: &mut Room, marks: &mut Vec<Mark>) {
-    marks.clear();
     let window = window(units.len());
-    hash_runs(units, &mut room.hashes);
-    winnow(&room.hashes, window, marks, &mut room.minima);
+    room.now.clear();
+    // Counted from one, so that a run of the first unit is not one of nothing.
+    room.now.extend(units.map(|unit| u64::from(unit) + 1));
+    crate::machine::run(Choose { room, window, marks });
+}
+
+/// The work, in steps over all runs that have no branch and depend on nothing before them, so that the processor does many at
+/// once. It is compiled for several kinds of processors.
+struct Choose<'c> {
+    room: &'c mut Room,
+    window: usize,
+    marks: &'c mut Vec<Mark>,
+}
+
+impl crate::machine::Work for Choose<'_> {
+    #[inline(always)]
+    fn run(self) {
+        self.room.hash_runs();
+        self.room.winnow(self.window);
+        collect(&self.room.now, self.marks);
+    }
 }
 
 /// Spreads a sum over all bits.
-#[inline]
+#[inline(always)]
 fn mix(mut sum: u64) -> u32 {
     const FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
     sum ^= sum >> 32;
@@ -51,59 +69,71 @@ fn mix(mut sum: u64) -> u32 {
     (sum ^ sum >> 32) as u32
 }
 
-/// The hashes of all runs: a polynomial that rolls, mixed. A text shorter than a run is one run.
-fn hash_runs(units: impl ExactSizeIterator<Item = u32>, hashes: &mut Vec<u32>) {
-    const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
-    const OLDEST: u64 = {
-        let (mut power, mut i) = (1_u64, 0);
-        while i < RUN {
-            power = power.wrapping_mul(BASE);
-            i += 1;
+/// A hash and its place, counted downwards: of equal hashes the last is the smallest.
+#[inline(always)]
+fn placed(hash: u32, at: usize) -> u64 {
+    u64::from(hash) << 32 | u64::from(!(at as u32))
+}
+
+impl Room {
+    /// Makes of units the hashes of all runs, polynomials that are mixed, with their places. A text shorter than a run is one
+    /// run.
+    #[inline(always)]
+    fn hash_runs(&mut self) {
+        const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+        let count = self.now.len();
+        if (1..RUN).contains(&count) {
+            let sum = self.now.iter().fold(0_u64, |sum, &unit| sum.wrapping_mul(BASE).wrapping_add(unit));
+            self.now.clear();
+            self.now.push(placed(mix(sum ^ count as u64), 0));
+            return;
         }
-        power
-    };
-    hashes.clear();
-    let (mut recent, mut sum, count) = ([0_u64; RUN], 0_u64, units.len());
-    hashes.reserve(count);
-    for (at, unit) in units.enumerate() {
-        let unit = u64::from(unit) + 1;
-        // The slot still holds the unit that leaves the run; nothing at first.
-        let oldest = std::mem::replace(&mut recent[at % RUN], unit);
-        sum = sum.wrapping_mul(BASE).wrapping_add(unit).wrapping_sub(OLDEST.wrapping_mul(oldest));
-        if at + 1 >= RUN {
-            hashes.push(mix(sum));
+        // Polynomials of two units, of four, of eight.
+        let (mut width, mut power) = (1, BASE);
+        while width < RUN {
+            self.join(width, |first, second| first.wrapping_mul(power).wrapping_add(second));
+            (width, power) = (2 * width, power.wrapping_mul(power));
+        }
+        for (at, sum) in self.now.iter_mut().enumerate() {
+            *sum = placed(mix(*sum), at);
         }
     }
-    if (1..RUN).contains(&count) {
-        hashes.push(mix(sum ^ count as u64));
+
+    /// Leaves of every window the smallest, the rightmost among equals; fewer hashes than a window are one window.
+    #[inline(always)]
+    fn winnow(&mut self, window: usize) {
+        let window = window.min(self.now.len());
+        let mut width = 1;
+        while width < window {
+            let step = width.min(window - width);
+            self.join(step, u64::min);
+            width += step;
+        }
+    }
+
+    /// Joins every number with the one `step` behind it; the last ones have none, and go.
+    #[inline(always)]
+    fn join(&mut self, step: usize, of: impl Fn(u64, u64) -> u64) {
+        let behind = self.now.get(step..).unwrap_or_default();
+        self.next.clear();
+        self.next.extend(self.now.iter().zip(behind).map(|(&first, &second)| of(first, second)));
+        std::mem::swap(&mut self.now, &mut self.next);
     }
 }
 
-/// From every window the smallest hash, the rightmost among equals; fewer hashes than a window are one window.
-///
-/// The window is a power of two, so the minima of all windows come from those of half the width, without a branch.
-fn winnow(hashes: &[u32], window: usize, marks: &mut Vec<Mark>, minima: &mut Vec<u64>) {
-    // The place counts downwards in the low half: of equal hashes the last is the smallest.
-    minima.clear();
-    minima
-        .extend(hashes.iter().enumerate().map(|(at, &hash)| u64::from(hash) << 32 | u64::from(!(at as u32))));
-    let window = window.min(hashes.len());
-    let mut width = 1;
-    while width < window {
-        let step = width.min(window - width);
-        let count = minima.len() - step;
-        for at in 0..count {
-            minima[at] = minima[at].min(minima[at + step]);
-        }
-        minima.truncate(count);
-        width += step;
+/// The different ones of smallest hashes, in order: equal ones are neighbours.
+#[inline(always)]
+fn collect(smallest: &[u64], marks: &mut Vec<Mark>) {
+    marks.clear();
+    marks.resize(smallest.len(), Mark { hash: 0, at: 0 });
+    let (mut count, mut last) = (0, smallest.first().map_or(0, |first| !first));
+    for &number in smallest {
+        // Written in any case, and counted if it is another: whether it is cannot be foreseen.
+        marks[count] = Mark { hash: (number >> 32) as u32, at: !(number as u32) };
+        count += usize::from(last != number);
+        last = number;
     }
-    let mut last = None;
-    for &smallest in &*minima {
-        if last.replace(smallest) != Some(smallest) {
-            marks.push(Mark { hash: (smallest >> 32) as u32, at: !(smallest as u32) });
-        }
-    }
+    marks.truncate(count);
 }
 
 #[cfg(test)]
@@ -115,6 +145,20 @@ mod tests {
         let mut marks = Vec::new();
         choose(units.iter().copied(), &mut Room::default(), &mut marks);
         marks
+    }
+
+    /// The plain way: every run by itself.
+    fn hashes(units: &[u32]) -> Vec<u32> {
+        let of = |run: &[u32]| {
+            run.iter().fold(0_u64, |sum, &unit| {
+                sum.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(unit) + 1)
+            })
+        };
+        match units.len() {
+            0 => Vec::new(),
+            count @ 1..RUN => vec![mix(of(units) ^ count as u64)],
+            _ => units.windows(RUN).map(|run| mix(of(run))).collect(),
+        }
     }
 
     #[test]
@@ -132,10 +176,8 @@ mod tests {
     proptest! {
         #[test]
         fn marks_are_those_of_winnowing(units in prop::collection::vec(0u32..3, 0..400)) {
-            let mut hashes = Vec::new();
-            hash_runs(units.iter().copied(), &mut hashes);
-            let wide: Vec<u64> = hashes.iter().map(|&hash| u64::from(hash)).collect();
-            let expected: Vec<Mark> = crate::winnow::choose(&wide, window(units.len()))
+            let hashes: Vec<u64> = hashes(&units).iter().map(|&hash| u64::from(hash)).collect();
+            let expected: Vec<Mark> = crate::winnow::choose(&hashes, window(units.len()))
                 .iter()
                 .map(|mark| Mark { hash: mark.hash as u32, at: mark.position })
                 .collect();
@@ -144,11 +186,8 @@ mod tests {
 
         #[test]
         fn equal_runs_have_equal_hashes(before in prop::collection::vec(any::<u32>(), 0..20), run in prop::collection::vec(any::<u32>(), RUN)) {
-            let (mut alone, mut after) = (Vec::new(), Vec::new());
-            hash_runs(run.iter().copied(), &mut alone);
             let all: Vec<u32> = before.iter().chain(&run).copied().collect();
-            hash_runs(all.iter().copied(), &mut after);
-            prop_assert_eq!(alone[0], after[before.len()]);
+            prop_assert_eq!(hashes(&run)[0], hashes(&all)[before.len()]);
         }
 
         #[test]

@@ -10,8 +10,9 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Partitions of marks, by their first bits.
+/// Partitions of marks, by their last bits: marks are chosen because they are small, so the first ones are not even.
 const PARTITIONS: usize = 256;
+const PARTITION_BITS: u32 = PARTITIONS.trailing_zeros();
 /// Documents of a range, by the first bits of their ordinals.
 pub(super) const RANGE: u32 = 1 << 16;
 
@@ -67,6 +68,13 @@ impl Lists {
         Ok(())
     }
 
+    /// Has the lists brought near that are asked for next: the loads do not wait for one another.
+    pub(super) fn expect(&self, ats: impl Iterator<Item = u64>) {
+        if self.file.is_none() {
+            std::hint::black_box(ats.fold(0, |seen, at| seen ^ self.memory[at as usize]));
+        }
+    }
+
     /// The list at `at`.
     pub(super) fn get<'l>(&'l self, at: u64, room: &'l mut Vec<u32>) -> Result<List<'l>, BatchError> {
         let list = |head: &[u32], first: &'l [u32]| List {
@@ -116,11 +124,16 @@ pub(super) fn distinct(documents: &[u32], origins: &[u32], seen: &mut Vec<u32>) 
     seen.len() as u32
 }
 
+/// Instead of where a list is: the one earlier document that has the mark too. It cannot be common then, and needs no list.
+pub(super) const ONE_EARLIER: u64 = 1 << 47;
+
 /// The lists of a run, and for every document where those of its marks are that an earlier one has too.
 pub(super) struct Shared {
     pub(super) lists: Lists,
-    /// By range of documents: the document in the range (16 bits) and where a list is (48 bits).
+    /// By range of documents: the document in the range (16 bits), and where a list is or what stands for it (48 bits).
     pub(super) of_documents: Spill,
+    /// How many different marks each document has; apart from all else, for it is asked for in no order and should be near.
+    pub(super) marks: Vec<u32>,
 }
 
 /// What one partition of marks gives.
@@ -129,10 +142,15 @@ struct Part {
     lists: Vec<u32>,
     /// A document and where its list is in `lists`.
     entries: Vec<(u32, u32)>,
+    /// Two documents that have a mark nobody else has, the earlier one first.
+    pairs: Vec<(u32, u32)>,
+    /// Documents that have a mark more than once, as often as they have it too often.
+    repeated: Vec<u32>,
 }
 
 impl Shared {
-    /// Finds the marks that several documents have. `copies` tells how many documents an ordinal stands for; none: not one.
+    /// Finds the marks that several documents have, and how many different ones each has. `copies` tells how many documents an
+    /// ordinal stands for; none: not one.
     pub(super) fn find(
         documents: &Documents,
         copies: &[u32],
@@ -142,12 +160,13 @@ impl Shared {
         let mut marks = Spill::new(PARTITIONS, memory / 4, &documents.folder);
         documents.each_marks(|ordinal, mark| match copies[ordinal as usize] {
             0 => Ok(()),
-            _ => marks.push((mark >> 24) as usize, u64::from(mark) << 32 | u64::from(ordinal)),
+            _ => marks.push(mark as usize % PARTITIONS, u64::from(mark) << 32 | u64::from(ordinal)),
         })?;
         let ranges = documents.len().div_ceil(RANGE) as usize;
         let mut shared = Self {
             lists: Lists::new(memory / 4, &documents.folder),
             of_documents: Spill::new(ranges, memory / 8, &documents.folder),
+            marks: documents.entries.iter().map(|entry| entry.marks).collect(),
         };
         let threads = rayon::current_num_threads();
         for first in (0..PARTITIONS).step_by(threads) {
@@ -156,17 +175,22 @@ impl Shared {
                 .collect::<Result<_, _>>()?;
             let parts: Vec<Part> =
                 together.into_par_iter().map(|numbers| part(numbers, copies, scoring)).collect();
-            parts.into_iter().try_for_each(|part| shared.take(&part))?;
+            for part in parts {
+                part.repeated.iter().for_each(|&ordinal| shared.marks[ordinal as usize] -= 1);
+                shared.take(&part)?;
+            }
         }
         Ok(shared)
     }
 
     fn take(&mut self, part: &Part) -> Result<(), BatchError> {
         let base = self.lists.append(&part.lists)?;
-        part.entries.iter().try_for_each(|&(ordinal, at)| {
-            let number = u64::from(ordinal % RANGE) << 48 | (base + u64::from(at));
-            self.of_documents.push((ordinal / RANGE) as usize, number)
-        })
+        part.entries.iter().try_for_each(|&(ordinal, at)| self.note(ordinal, base + u64::from(at)))?;
+        part.pairs.iter().try_for_each(|&(one, other)| self.note(other, ONE_EARLIER | u64::from(one)))
+    }
+
+    fn note(&mut self, ordinal: u32, what: u64) -> Result<(), BatchError> {
+        self.of_documents.push((ordinal / RANGE) as usize, u64::from(ordinal % RANGE) << 48 | what)
     }
 }
 
@@ -175,7 +199,8 @@ fn sort(numbers: &mut Vec<u64>) {
     const BITS: u32 = 12;
     let mut other = vec![0; numbers.len()];
     for pass in 0..2 {
-        let digit = |number: u64| (number >> (32 + BITS * pass)) as usize & ((1 << BITS) - 1);
+        let digit =
+            |number: u64| (number >> (32 + PARTITION_BITS + BITS * pass)) as usize & ((1 << BITS) - 1);
         let mut starts = vec![0_u32; 1 << BITS];
         numbers.iter().for_each(|&number| starts[digit(number)] += 1);
         let mut sum = 0;
@@ -194,9 +219,18 @@ fn sort(numbers: &mut Vec<u64>) {
 fn part(mut numbers: Vec<u64>, copies: &[u32], scoring: &Scoring) -> Part {
     sort(&mut numbers);
     let mut part = Part::default();
-    for list in numbers.chunk_by(|a, b| a >> 32 == b >> 32) {
+    // A mark that a document has twice stands there twice, one behind the other.
+    numbers.dedup_by(|next, number| {
+        let twice = next == number;
+        if twice {
+            part.repeated.push(*number as u32);
+        }
+        twice
+    });
+    for list in numbers.chunk_by(|a, b| a >> 32 == b >> 32).filter(|list| list.len() > 1) {
         let documents: usize = list.iter().map(|&number| copies[number as u32 as usize] as usize).sum();
-        if list.len() < 2 {
+        if let (&[one, other], true) = (list, documents <= scoring.rare as usize) {
+            part.pairs.push((one as u32, other as u32));
             continue;
         }
         let at = part.lists.len() as u32;

@@ -1,8 +1,7 @@
 //! Which earlier documents a document may be a copy of: the same arithmetic as a store's, on lists.
 
 use super::BatchError;
-use super::lists::Lists;
-use super::spool::Entry;
+use super::lists::{Lists, ONE_EARLIER};
 use leitong_store::Scoring;
 use std::cmp::Reverse;
 
@@ -57,11 +56,16 @@ impl Tally {
         ordinal: u32,
         own: &[u64],
         lists: &Lists,
-        entries: &[Entry],
+        marks: &[u32],
         scoring: &Scoring,
     ) -> Result<Vec<u32>, BatchError> {
         let mut room = std::mem::take(&mut self.room);
-        for &at in own {
+        for &one in own.iter().filter(|&&at| at & ONE_EARLIER > 0) {
+            self.add(one as u32, scoring.weight(1));
+        }
+        let listed = || own.iter().copied().filter(|at| at & ONE_EARLIER == 0);
+        lists.expect(listed());
+        for at in listed() {
             let list = lists.get(at, &mut room)?;
             let weight = scoring.weight(list.documents as usize - 1);
             for &document in list.first.iter().take(scoring.used).take_while(|&&document| document < ordinal)
@@ -70,12 +74,11 @@ impl Tally {
             }
         }
         self.room = room;
-        let marks = entries[ordinal as usize].marks;
         let (mut proposed, mut spare) = (Vec::new(), Vec::new());
         for at in self.used.drain(..) {
             let (document, weight, count) = std::mem::take(&mut self.slots[at as usize]);
             let document = document - 1;
-            let fewer = marks.min(entries[document as usize].marks);
+            let fewer = marks[ordinal as usize].min(marks[document as usize]);
             if weight >= scoring.need(fewer) {
                 proposed.push((Reverse(count), document));
             } else if scoring.may_be_spared(count, fewer) {

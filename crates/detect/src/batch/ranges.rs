@@ -9,25 +9,30 @@ const FEW: usize = 4;
 
 /// The lists of the documents of a range.
 pub(super) struct Range {
-    /// Where those of each document begin, and one more.
+    /// Where those of each document begin, and where the last end.
     starts: Vec<u32>,
     lists: Vec<u64>,
 }
 
 impl Range {
-    fn new(mut numbers: Vec<u64>) -> Self {
-        numbers.sort_unstable();
-        let mut starts = vec![0_u32; RANGE as usize + 1];
-        for number in &numbers {
-            starts[(number >> 48) as usize + 1] += 1;
+    fn new(numbers: &[u64]) -> Self {
+        // Two places ahead: while the numbers are put in order, the place before becomes where the next begin.
+        let mut starts = vec![0_u32; RANGE as usize + 2];
+        for number in numbers {
+            starts[(number >> 48) as usize + 2] += 1;
         }
         let mut sum = 0;
         for start in &mut starts {
             sum += *start;
             *start = sum;
         }
-        numbers.iter_mut().for_each(|number| *number &= (1 << 48) - 1);
-        Self { starts, lists: numbers }
+        let mut lists = vec![0; numbers.len()];
+        for number in numbers {
+            let next = &mut starts[(number >> 48) as usize + 1];
+            lists[*next as usize] = number & ((1 << 48) - 1);
+            *next += 1;
+        }
+        Self { starts, lists }
     }
 
     /// Where the lists of a document are.
@@ -53,7 +58,7 @@ impl Ranges {
             ready.push(found.clone());
             return Ok(found.1);
         }
-        let made = Arc::new(Range::new(shared.of_documents.read(number as usize)?));
+        let made = Arc::new(Range::new(&shared.of_documents.read(number as usize)?));
         if ready.len() >= FEW && shared.of_documents.is_on_disk() {
             ready.remove(0);
         }

@@ -1,7 +1,7 @@
 //! A run: documents, what they share, and which are copies of one another.
 
 use super::copies::Classes;
-use super::lists::{Shared, distinct};
+use super::lists::{ONE_EARLIER, Shared, distinct};
 use super::propose::Tally;
 use super::ranges::Ranges;
 use super::spool::Documents;
@@ -86,8 +86,8 @@ impl Run {
         let scoring = Scoring::DEFAULT;
         let shared = Shared::find(&documents, &classes.sizes, &scoring, memory)?;
         let origins = (0..documents.len()).collect();
-        let mut run =
-            Self { documents, classes, shared, ranges: Ranges::default(), origins, candidates: Vec::new() };
+        let (ranges, candidates) = (Ranges::default(), Vec::new());
+        let mut run = Self { documents, classes, shared, ranges, origins, candidates };
         for from in (0..run.documents.len()).step_by(TOGETHER as usize) {
             progress(Stage::Copies, u64::from(from), total);
             let proposed: Vec<_> = run.each(from, |run, bench, ordinal| run.propose(bench, ordinal))?;
@@ -143,8 +143,8 @@ impl Run {
             return Ok(None);
         }
         let range = self.ranges.of(&self.shared, ordinal)?;
-        let (lists, entries) = (&self.shared.lists, &self.documents.entries);
-        let proposed = bench.tally.propose(ordinal, range.of(ordinal), lists, entries, &Scoring::DEFAULT)?;
+        let (lists, marks) = (&self.shared.lists, &self.shared.marks);
+        let proposed = bench.tally.propose(ordinal, range.of(ordinal), lists, marks, &Scoring::DEFAULT)?;
         if proposed.is_empty() {
             return Ok(None);
         }
@@ -173,7 +173,8 @@ impl Run {
         let first = self.classes.first[ordinal as usize];
         let range = self.ranges.of(&self.shared, first)?;
         bench.weighed.clear();
-        for &at in range.of(first) {
+        // A mark that one other has weighs fully.
+        for &at in range.of(first).iter().filter(|&&at| at & ONE_EARLIER == 0) {
             let list = self.shared.lists.get(at, &mut bench.room)?;
             let sources =
                 list.sources.unwrap_or_else(|| distinct(list.first, &self.origins, &mut bench.origins));

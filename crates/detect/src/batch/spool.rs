@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! texts      id · text, one document after the other
-//! marks      the distinct marks of each document, ascending, 4 bytes each
+//! marks      the marks of each document as they come, 4 bytes each
 //! documents  an entry of 40 bytes each: where its text begins, lengths, number of marks and units, digest of its units
 //! state      how much of each file counts (JSON, replaced as a whole)
 //! ```
@@ -29,6 +29,7 @@ pub(super) struct Entry {
     pub(super) at: u64,
     pub(super) id: u32,
     pub(super) text: u32,
+    /// All of them, equal ones too.
     pub(super) marks: u32,
     pub(super) units: u32,
     /// Equal for texts with the same units in the same order.
@@ -162,10 +163,7 @@ fn bytes(numbers: impl ExactSizeIterator<Item = u32>) -> Vec<u8> {
 fn take(id: &str, text: &str, reader: &mut Reader, reading: &mut Reading) -> Taken {
     reader.read_in_order(text, reading);
     let units = bytes(reading.units.iter().map(|unit| unit.value()));
-    let mut marks: Vec<u32> = reading.marks.iter().map(|mark| mark.hash).collect();
-    marks.sort_unstable();
-    marks.dedup();
-    let marks = bytes(marks.into_iter());
+    let marks = bytes(reading.marks.iter().map(|mark| mark.hash));
     let entry = Entry {
         at: 0,
         id: id.len() as u32,
@@ -227,7 +225,7 @@ impl Documents {
         Ok(bytes)
     }
 
-    /// Calls `each` with the marks of every document, in order.
+    /// Calls `each` with the marks of every document, in order, equal ones too.
     pub(super) fn each_marks(
         &self,
         mut each: impl FnMut(u32, u32) -> Result<(), BatchError>,

@@ -7,21 +7,84 @@ use std::sync::OnceLock;
 
 /// Where units go. One that does not care about places costs nothing for them.
 trait Sink {
+    /// So many more bytes of text are to come, and from each of them at most one unit.
+    fn expect(&mut self, bytes: usize);
+
     fn put(&mut self, unit: Unit, start: usize, end: usize);
+
+    /// A character of three bytes, if it is a unit.
+    fn put_if(&mut self, is: bool, unit: Unit, start: usize);
+
+    /// A word of up to eight letters, which are one unit or two.
+    fn put_word(&mut self, units: [Unit; 2], start: usize, letters: usize);
 }
 
-impl Sink for Vec<Unit> {
+/// Units without their places. Whether something is a unit changes from character to character, so what may be one is
+/// written in any case, and counted if it is: no branch that the processor would have to guess.
+struct Bare<'u> {
+    units: &'u mut Vec<Unit>,
+    /// Those that count.
+    count: usize,
+}
+
+impl Bare<'_> {
+    /// Written and not counted at the end.
+    const SPARE: usize = 2;
+}
+
+impl Sink for Bare<'_> {
+    fn expect(&mut self, bytes: usize) {
+        self.units.resize(self.count + bytes + Self::SPARE, Unit(0));
+    }
+
     #[inline]
     fn put(&mut self, unit: Unit, _: usize, _: usize) {
-        self.push(unit);
+        self.units[self.count] = unit;
+        self.count += 1;
+    }
+
+    #[inline]
+    fn put_if(&mut self, is: bool, unit: Unit, _: usize) {
+        self.units[self.count] = unit;
+        self.count += usize::from(is);
+    }
+
+    #[inline]
+    fn put_word(&mut self, units: [Unit; 2], _: usize, letters: usize) {
+        if let Some(places) = self.units.get_mut(self.count..self.count + 2) {
+            places.copy_from_slice(&units);
+        }
+        self.count += 1 + usize::from(letters > LETTERS_A_UNIT);
     }
 }
 
-impl Sink for (&mut Vec<Unit>, &mut Vec<Span>) {
-    #[inline]
+/// Units with the span of each in the text.
+#[derive(Default)]
+struct Placed {
+    units: Vec<Unit>,
+    spans: Vec<Span>,
+}
+
+impl Sink for Placed {
+    fn expect(&mut self, _: usize) {}
+
     fn put(&mut self, unit: Unit, start: usize, end: usize) {
-        self.0.push(unit);
-        self.1.push(Span::new(start, end));
+        self.units.push(unit);
+        self.spans.push(Span::new(start, end));
+    }
+
+    fn put_if(&mut self, is: bool, unit: Unit, start: usize) {
+        if is {
+            self.put(unit, start, start + 3);
+        }
+    }
+
+    fn put_word(&mut self, units: [Unit; 2], start: usize, letters: usize) {
+        let end = start + letters;
+        self.put(units[0], start, end.min(start + LETTERS_A_UNIT));
+        if letters > LETTERS_A_UNIT {
+            self.put(units[1], start + LETTERS_A_UNIT, end);
+        }
     }
 }
 
@@ -29,11 +92,18 @@ impl Sink for (&mut Vec<Unit>, &mut Vec<Span>) {
 #[derive(Debug)]
 pub struct UnitReader {
     normalizer: Normalizer,
-    /// A bit per character of the basic plane: it is not simply a unit by itself. 8 KB, so that it stays in the cache.
-    special: Box<[u64]>,
-    /// What becomes of those, so that a comma costs one more look and not a search in Unicode's tables.
+    /// Two bits per character of the basic plane, so that it stays in the cache.
+    kinds: Box<[u64]>,
+    /// What becomes of characters that are [`OTHER`], so that few are looked up in Unicode's tables.
     outcomes: Box<[Outcome]>,
 }
+
+/// A character of the basic plane is a unit by itself …
+const ITSELF: u64 = 0;
+/// … or it ends a word and nothing else …
+const SEPARATOR: u64 = 1;
+/// … or something else becomes of it.
+const OTHER: u64 = 2;
 
 /// What becomes of a character of the basic plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,22 +140,34 @@ impl UnitReader {
 
     fn new() -> Self {
         let normalizer = Normalizer::new(Options::default());
-        let mut special = vec![0_u64; 0x1_0000 / 64];
         let of_code =
             |code: u16| char::from_u32(u32::from(code)).map_or(Outcome::Other, |c| outcome(&normalizer, c));
         let outcomes: Box<[Outcome]> = (0..=u16::MAX).map(of_code).collect();
-        for code in (0..=u16::MAX).filter(|&code| outcomes[usize::from(code)] != Outcome::Alone(code)) {
-            special[usize::from(code / 64)] |= 1 << (code % 64);
+        let mut kinds = vec![0_u64; 0x1_0000 / 32];
+        for code in 0..=u16::MAX {
+            let kind = match outcomes[usize::from(code)] {
+                Outcome::Alone(own) if own == code => ITSELF,
+                Outcome::Separator => SEPARATOR,
+                _ => OTHER,
+            };
+            kinds[usize::from(code / 32)] |= kind << (code % 32 * 2);
         }
-        Self { normalizer, special: special.into(), outcomes }
+        Self { normalizer, kinds: kinds.into(), outcomes }
+    }
+
+    #[inline]
+    fn kind(&self, code: u16) -> u64 {
+        self.kinds[usize::from(code / 32)] >> (code % 32 * 2) & 3
     }
 
     /// The units of a text, appended to `units`.
     pub fn read(&self, text: &str, units: &mut Vec<Unit>) {
         let before = units.len();
-        units.reserve(text.len() / 3);
-        if !self.run(text, units) {
-            units.truncate(before);
+        let mut bare = Bare { units, count: before };
+        let done = self.run(text, &mut bare);
+        let count = bare.count;
+        units.truncate(if done { count } else { before });
+        if !done {
             units_of(&self.normalizer.normalize(text).text, |unit, _| units.push(unit));
         }
     }
@@ -93,83 +175,195 @@ impl UnitReader {
     /// The units of a text and the span of each in it.
     #[must_use]
     pub fn read_placed(&self, text: &str) -> (Vec<Unit>, Vec<Span>) {
-        let (mut units, mut spans) = (Vec::new(), Vec::new());
-        if !self.run(text, &mut (&mut units, &mut spans)) {
-            units.clear();
-            spans.clear();
+        let mut placed = Placed::default();
+        if !self.run(text, &mut placed) {
+            placed = Placed::default();
             let normalized = self.normalizer.normalize(text);
             units_of(&normalized.text, |unit, span| {
-                units.push(unit);
-                spans.push(normalized.map.to_source(span));
+                placed.units.push(unit);
+                placed.spans.push(normalized.map.to_source(span));
             });
         }
-        (units, spans)
+        (placed.units, placed.spans)
     }
 
     /// Whether it could be done character by character.
     fn run(&self, text: &str, sink: &mut impl Sink) -> bool {
-        let mut pass = Pass { sink, word: Word::default() };
         let bytes = text.as_bytes();
+        sink.expect(bytes.len());
+        let mut pass = Pass { sink, word: Word::default() };
         let mut at = 0;
         while at < bytes.len() {
-            let first = bytes[at];
+            if pass.word.count == 0 {
+                at = words(bytes, self.han(bytes, at, pass.sink), pass.sink);
+            }
+            let Some(&first) = bytes.get(at) else { break };
             if first < 0x80 {
                 pass.ascii(first, at);
                 at += 1;
                 continue;
             }
-            if let (0xE0..=0xEF, [_, b, c, ..]) = (first, &bytes[at..]) {
-                let code = u16::from(first) << 12 | u16::from(b & 0x3F) << 6 | u16::from(c & 0x3F);
-                if self.special[usize::from(code / 64)] >> (code % 64) & 1 == 0 {
-                    pass.alone(Unit(u32::from(code)), at, at + 3);
-                    at += 3;
-                    continue;
-                }
-                match self.outcomes[usize::from(code)] {
-                    Outcome::Separator => pass.end_word(),
-                    Outcome::Dropped => {}
-                    Outcome::Alone(other) => pass.alone(Unit(u32::from(other)), at, at + 3),
-                    Outcome::Other => match self.other(text, at, &mut pass) {
-                        Some(end) => {
-                            at = end;
-                            continue;
-                        }
-                        None => return false,
-                    },
-                }
-                at += 3;
-                continue;
-            }
-            match self.other(text, at, &mut pass) {
-                Some(end) => at = end,
-                None => return false,
-            }
+            let Some(end) = self.character(text, at, &mut pass) else { return false };
+            at = end;
         }
         pass.end_word();
         true
     }
 
-    /// Deals with a character the general way: where the next begins, or nothing if it may join the one before it.
+    /// Characters of three bytes that are units or nothing, as long as there are such. No word has begun before them.
+    #[inline]
+    fn han(&self, bytes: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
+        // One byte more than needed, so that it is one load.
+        while let Some(&four) = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()) {
+            let four = u32::from_le_bytes(four);
+            let code = three(four as u8, (four >> 8) as u8, (four >> 16) as u8);
+            let kind = self.kind(code);
+            if four & 0xF0 != 0xE0 || kind == OTHER {
+                break;
+            }
+            sink.put_if(kind == ITSELF, Unit(u32::from(code)), at);
+            at += 3;
+        }
+        at
+    }
+
+    /// Deals with a character that is not ASCII: where the next begins, or nothing if it may join the one before it.
+    fn character(&self, text: &str, at: usize, pass: &mut Pass<'_, impl Sink>) -> Option<usize> {
+        if let [first @ 0xE0..=0xEF, second, third, ..] = text.as_bytes()[at..] {
+            match self.outcomes[usize::from(three(first, second, third))] {
+                Outcome::Separator => pass.end_word(),
+                Outcome::Dropped => {}
+                Outcome::Alone(other) => pass.alone(Unit(u32::from(other)), at, at + 3),
+                Outcome::Other => return self.other(text, at, pass),
+            }
+            return Some(at + 3);
+        }
+        self.other(text, at, pass)
+    }
+
+    /// Deals with a character the general way.
     fn other(&self, text: &str, at: usize, pass: &mut Pass<'_, impl Sink>) -> Option<usize> {
         let c = text[at..].chars().next()?;
         let end = at + c.len_utf8();
         match self.normalizer.plain(c) {
             Plain::One(c) => pass.character(c, at, end),
-            Plain::Several(text) => text.chars().for_each(|c| pass.character(c, at, end)),
+            Plain::Several(several) => {
+                // These may be more units than the character has bytes.
+                pass.sink.expect(several.len() + text.len() - at);
+                several.chars().for_each(|c| pass.character(c, at, end));
+            }
             Plain::JoinsPrevious => return None,
         }
         Some(end)
     }
 }
 
+/// The code point of a character of three bytes.
+#[inline]
+fn three(first: u8, second: u8, third: u8) -> u16 {
+    u16::from(first) << 12 | u16::from(second & 0x3F) << 6 | u16::from(third & 0x3F)
+}
+
+/// ASCII of which it is clear what it is, a block at a time: words that end, digits, white space and punctuation. No word has
+/// begun before it.
+#[inline]
+fn words(bytes: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
+    // The letters of a word are loaded together, so there have to be some bytes behind the last.
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<{ Block::SIZE + 8 }>()) {
+        // A few letters or digits among other characters are not worth a block.
+        if !block[..8].is_ascii() {
+            break;
+        }
+        let Block { letters, digits, clear } = Block::new(block);
+        if clear == 0 {
+            break;
+        }
+        // A word at the end of what is clear may go on.
+        let end = clear - (letters << (64 - clear)).leading_ones();
+        if end == 0 {
+            break;
+        }
+        let mut rest = (letters | digits) & u64::MAX >> (64 - end);
+        while rest != 0 {
+            let start = rest.trailing_zeros();
+            let run = (!(letters >> start)).trailing_zeros().min(8);
+            let Some(&eight) = block.get(start as usize..).and_then(|from| from.first_chunk()) else { break };
+            let eight = u64::from_le_bytes(eight);
+            let mut units = pieces(eight, run);
+            if run == 0 {
+                units[0] = Unit(eight as u32 & 0xFF);
+            }
+            let length = run.max(1);
+            sink.put_word(units, at + start as usize, length as usize);
+            rest &= u64::MAX << start << length;
+        }
+        at += end as usize;
+    }
+    at
+}
+
+/// What the bytes of a block are, a bit each, the first byte in the lowest.
+struct Block {
+    letters: u64,
+    digits: u64,
+    /// So many bytes, the first ones, are letters, digits, white space or punctuation.
+    clear: u32,
+}
+
+impl Block {
+    const SIZE: usize = 64;
+
+    #[inline(always)]
+    fn new(bytes: &[u8; Self::SIZE + 8]) -> Self {
+        const EACH: u64 = 0x0101_0101_0101_0101;
+        const HIGH: u64 = 0x80 * EACH;
+        // The high bits of eight bytes as the bits of one.
+        let gathered = |high: u64| (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        let (mut letters, mut digits, mut unclear) = (0, 0, 0);
+        for at in (0..Self::SIZE).step_by(8) {
+            let Some(&eight) = bytes[at..].first_chunk() else { break };
+            let eight = u64::from_le_bytes(eight);
+            let low = eight & !HIGH;
+            let lower = low | 0x20 * EACH;
+            // Sets the high bit of every byte that is at least this; none of them has it before.
+            let from = |bytes: u64, least: u8| bytes + u64::from(0x80 - least) * EACH;
+            let letter = from(lower, b'a') & !from(lower, b'z' + 1);
+            let digit = from(low, b'0') & !from(low, b'9' + 1);
+            let space = from(low, b'\t') & !from(low, b'\r' + 1);
+            let printed = from(low, b' ') & !from(low, 0x7f);
+            letters |= gathered(letter & !eight & HIGH) << at;
+            digits |= gathered(digit & !eight & HIGH) << at;
+            unclear |= gathered((!(space | printed) | eight) & HIGH) << at;
+        }
+        Self { letters, digits, clear: unclear.trailing_zeros() }
+    }
+}
+
+/// White space and punctuation of ASCII, which are no units.
+#[inline]
+fn ends_word(byte: u8) -> bool {
+    matches!(byte, 9..=13 | b' '..=b'/' | b':'..=b'@' | b'['..=b'`' | b'{'..=b'~')
+}
+
+/// The units of a word of one to eight letters, the first of them in the lowest byte. The second is none if it has four or fewer.
+#[inline]
+fn pieces(letters: u64, count: u32) -> [Unit; 2] {
+    const FULL: u32 = LETTERS_A_UNIT as u32;
+    // The first letter in the highest byte.
+    let letters = (letters | 0x2020_2020_2020_2020).swap_bytes();
+    let first = letters >> (8 * (2 * FULL - count.min(FULL)) & 63);
+    let second = (letters & 0xFFFF_FFFF) >> (8 * (2 * FULL - count.max(FULL)));
+    [first as u32, second as u32].map(|bytes| {
+        let twos = (bytes & 0x7F00_7F00) >> 1 | bytes & 0x007F_007F;
+        Unit(PIECE | (twos & 0x3FFF_0000) >> 2 | twos & 0x3FFF)
+    })
+}
+
 /// Letters that are not a unit yet.
 #[derive(Default)]
 struct Word {
-    /// ASCII letters, seven bits each.
-    packed: u32,
     letters: [char; LETTERS_A_UNIT],
     count: usize,
-    ascii: bool,
     start: usize,
     end: usize,
 }
@@ -186,9 +380,9 @@ impl<S: Sink> Pass<'_, S> {
             b'a'..=b'z' => self.letter(char::from(byte), at, at + 1),
             b'A'..=b'Z' => self.letter(char::from(byte | 0x20), at, at + 1),
             b'0'..=b'9' => self.alone(Unit(u32::from(byte)), at, at + 1),
-            // Controls are dropped, as if they were not there; white space and punctuation end a word.
-            0..=8 | 14..=31 | 0x7f => {}
-            _ => self.end_word(),
+            _ if ends_word(byte) => self.end_word(),
+            // Controls are dropped, as if they were not there.
+            _ => {}
         }
     }
 
@@ -210,11 +404,9 @@ impl<S: Sink> Pass<'_, S> {
     fn letter(&mut self, c: char, start: usize, end: usize) {
         let word = &mut self.word;
         if word.count == 0 {
-            (word.start, word.packed, word.ascii) = (start, 0, true);
+            word.start = start;
         }
         word.letters[word.count] = c;
-        word.packed = word.packed << 7 | u32::from(c);
-        word.ascii &= c.is_ascii();
         word.end = end;
         word.count += 1;
         if word.count == LETTERS_A_UNIT {
@@ -224,17 +416,11 @@ impl<S: Sink> Pass<'_, S> {
 
     #[inline]
     fn end_word(&mut self) {
-        if self.word.count > 0 {
-            self.put_word();
-        }
-    }
-
-    fn put_word(&mut self) {
         let word = &mut self.word;
-        let unit =
-            if word.ascii { Unit(PIECE | word.packed) } else { Unit::piece(&word.letters[..word.count]) };
-        word.count = 0;
-        self.sink.put(unit, word.start, word.end);
+        if word.count > 0 {
+            self.sink.put(Unit::piece(&word.letters[..word.count]), word.start, word.end);
+            word.count = 0;
+        }
     }
 }
 

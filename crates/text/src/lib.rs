@@ -33,6 +33,7 @@
 pub mod encoding;
 pub mod extract;
 pub mod filter;
+mod machine;
 pub mod normalize;
 pub mod segment;
 pub mod sentence;

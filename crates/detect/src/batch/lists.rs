@@ -157,7 +157,8 @@ impl Shared {
         scoring: &Scoring,
         memory: u64,
     ) -> Result<Self, BatchError> {
-        let mut marks = Spill::new(PARTITIONS, memory / 4, &documents.folder);
+        let expected = documents.entries.iter().map(|entry| u64::from(entry.marks)).sum();
+        let mut marks = Spill::new(PARTITIONS, memory / 4, &documents.folder).expecting(expected);
         documents.each_marks(|ordinal, mark| match copies[ordinal as usize] {
             0 => Ok(()),
             _ => marks.push(mark as usize % PARTITIONS, u64::from(mark) << 32 | u64::from(ordinal)),
@@ -169,12 +170,16 @@ impl Shared {
             marks: documents.entries.iter().map(|entry| entry.marks).collect(),
         };
         let threads = rayon::current_num_threads();
+        let mut rooms = vec![Vec::new(); threads];
         for first in (0..PARTITIONS).step_by(threads) {
             let together: Vec<Vec<u64>> = (first..PARTITIONS.min(first + threads))
                 .map(|at| marks.take(at))
                 .collect::<Result<_, _>>()?;
-            let parts: Vec<Part> =
-                together.into_par_iter().map(|numbers| part(numbers, copies, scoring)).collect();
+            let parts: Vec<Part> = together
+                .into_par_iter()
+                .zip(&mut rooms)
+                .map(|(numbers, room)| part(numbers, room, copies, scoring))
+                .collect();
             for part in parts {
                 part.repeated.iter().for_each(|&ordinal| shared.marks[ordinal as usize] -= 1);
                 shared.take(&part)?;
@@ -195,9 +200,9 @@ impl Shared {
 }
 
 /// Sorts numbers of one partition by mark; those of one mark stay in the order they came, that of documents.
-fn sort(numbers: &mut Vec<u64>) {
+fn sort(numbers: &mut Vec<u64>, other: &mut Vec<u64>) {
     const BITS: u32 = 12;
-    let mut other = vec![0; numbers.len()];
+    other.resize(numbers.len(), 0);
     for pass in 0..2 {
         let digit =
             |number: u64| (number >> (32 + PARTITION_BITS + BITS * pass)) as usize & ((1 << BITS) - 1);
@@ -212,12 +217,12 @@ fn sort(numbers: &mut Vec<u64>) {
             other[*place as usize] = number;
             *place += 1;
         }
-        std::mem::swap(numbers, &mut other);
+        std::mem::swap(numbers, other);
     }
 }
 
-fn part(mut numbers: Vec<u64>, copies: &[u32], scoring: &Scoring) -> Part {
-    sort(&mut numbers);
+fn part(mut numbers: Vec<u64>, room: &mut Vec<u64>, copies: &[u32], scoring: &Scoring) -> Part {
+    sort(&mut numbers, room);
     let mut part = Part::default();
     // A mark that a document has twice stands there twice, one behind the other.
     numbers.dedup_by(|next, number| {

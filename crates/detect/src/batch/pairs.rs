@@ -4,7 +4,7 @@ use super::run::{Bench, Proposed, Run};
 use super::{BatchError, Progress, Stage};
 use crate::compare::SharedPassage;
 use crate::verdict::Verdict;
-use crate::verify::{Evidence, PlacedText, Ruling, evidence, reason, rule};
+use crate::verify::{Evidence, PlacedText, Rule, Ruling, evidence, reason, rule};
 use rayon::prelude::*;
 
 /// Documents whose candidates are judged together.
@@ -21,6 +21,8 @@ pub struct Pair {
     pub ruling: Ruling,
     /// Why.
     pub evidence: Evidence,
+    /// Whether the evidence knows what is rare; there are verdicts that do not need it.
+    pub weighed: bool,
 }
 
 /// A pair and where the texts agree.
@@ -41,7 +43,7 @@ impl Run {
         let (x, y) = (PlacedText::new(self.text(a)?), PlacedText::new(self.text(b)?));
         self.weights_of(&mut bench, (a, b), &x.reading)?;
         let evidence = evidence(&x.reading, &y.reading, &bench.weights, &mut bench.scratch);
-        let pair = Pair { a, b, ruling: rule(&evidence), evidence };
+        let pair = Pair { a, b, ruling: rule(&evidence), evidence, weighed: true };
         let passages = x.passages(&y, &evidence, &bench.scratch);
         Ok(Explained { pair, reason: reason(&evidence, pair.ruling), passages })
     }
@@ -53,12 +55,22 @@ impl Run {
         progress: Progress<'_>,
         each: &mut dyn FnMut(Pair) -> Result<(), BatchError>,
     ) -> Result<(), BatchError> {
+        self.judged(true, progress, each)
+    }
+
+    /// The same; unless `closely`, what is rare is weighed only where it decides.
+    pub(super) fn judged(
+        &self,
+        closely: bool,
+        progress: Progress<'_>,
+        each: &mut dyn FnMut(Pair) -> Result<(), BatchError>,
+    ) -> Result<(), BatchError> {
         let total = self.candidates.len() as u64;
         for (done, part) in self.candidates.chunks(TOGETHER).enumerate() {
             progress(Stage::Judging, (done * TOGETHER) as u64, total);
             let judged: Vec<Vec<Pair>> = part
                 .par_iter()
-                .map_init(Bench::default, |bench, proposed| self.judge_all(bench, proposed))
+                .map_init(Bench::default, |bench, proposed| self.judge_all(bench, proposed, closely))
                 .collect::<Result<_, _>>()?;
             judged.into_iter().flatten().try_for_each(&mut *each)?;
         }
@@ -66,24 +78,45 @@ impl Run {
         Ok(())
     }
 
-    fn judge_all(&self, bench: &mut Bench, proposed: &Proposed) -> Result<Vec<Pair>, BatchError> {
+    fn judge_all(
+        &self,
+        bench: &mut Bench,
+        proposed: &Proposed,
+        closely: bool,
+    ) -> Result<Vec<Pair>, BatchError> {
         let Proposed { ordinal: a, others, evidence, .. } = proposed;
-        let pair = |b: u32, evidence: Evidence| Pair { a: *a, b, ruling: rule(&evidence), evidence };
-        // Where all marks weigh the same, what was seen when copies were looked for still holds. Elsewhere weights can only
-        // take away: whatever is different without them stays so.
-        let evenly = self.weighs_evenly(bench, *a)?;
-        let (mut pairs, mut read) = (Vec::with_capacity(others.len()), false);
+        let pair = |b: u32, evidence: Evidence, weighed: bool| Pair {
+            a: *a,
+            b,
+            ruling: rule(&evidence),
+            evidence,
+            weighed,
+        };
+        let mut pairs = Vec::with_capacity(others.len());
+        let (mut evenly, mut read) = (None, false);
         for (at, &b) in others.iter().enumerate() {
-            let known = evidence.get(at).map(|&known| pair(b, known));
-            let holds = |known: &Pair| evenly || known.ruling.verdict == Verdict::Different;
-            if let Some(known) = known.filter(holds) {
-                pairs.push(known);
-                continue;
+            // What was seen when copies were looked for still holds where what is rare does not matter.
+            if let Some(mut known) = evidence.get(at).map(|&known| pair(b, known, false)) {
+                if known.ruling.verdict == Verdict::Different {
+                    // Weights can only take away.
+                    continue;
+                }
+                let decided = matches!(known.ruling.rule, Rule::Equal | Rule::Shared);
+                if closely || !decided {
+                    known.weighed = match evenly {
+                        Some(evenly) => evenly,
+                        None => *evenly.insert(self.weighs_evenly(bench, *a)?),
+                    };
+                }
+                if known.weighed || (decided && !closely) {
+                    pairs.push(known);
+                    continue;
+                }
             }
             if !std::mem::replace(&mut read, true) {
                 self.read_weighed(bench, (*a, *a))?;
             }
-            pairs.push(pair(b, bench.compare(self, b)?));
+            pairs.push(pair(b, bench.compare(self, b)?, true));
         }
         pairs.retain(|pair| pair.ruling.verdict != Verdict::Different);
         Ok(pairs)
@@ -94,7 +127,7 @@ impl Run {
         let mut bench = Bench::default();
         self.read_weighed(&mut bench, (a, b))?;
         let evidence = bench.compare(self, b)?;
-        Ok(Pair { a, b, ruling: rule(&evidence), evidence })
+        Ok(Pair { a, b, ruling: rule(&evidence), evidence, weighed: true })
     }
 
     /// The documents with the same text as one, itself included; only the first of them is in [`Run::pairs`].

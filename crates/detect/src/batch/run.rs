@@ -43,6 +43,7 @@ pub(super) struct Proposed {
 #[derive(Default)]
 pub(super) struct Bench {
     reader: Reader,
+    bytes: Vec<u8>,
     pub(super) own: Reading,
     pub(super) other: Reading,
     pub(super) scratch: Scratch,
@@ -56,8 +57,8 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn read_own(&mut self, run: &Run, ordinal: u32) -> Result<(), BatchError> {
-        self.reader.read(&run.documents.get(ordinal)?.1, &mut self.own);
-        Ok(())
+        let Self { reader, own, bytes, .. } = self;
+        run.documents.with_text(ordinal, bytes, |text| reader.read(text, own))
     }
 
     /// Gives every mark of the document read last its weight: shared ones by the sources that have them, others fully.
@@ -73,7 +74,8 @@ impl Bench {
 
     /// What the document read last and another have in common.
     pub(super) fn compare(&mut self, run: &Run, other: u32) -> Result<Evidence, BatchError> {
-        self.reader.read(&run.documents.get(other)?.1, &mut self.other);
+        let Self { reader, other: reading, bytes, .. } = self;
+        run.documents.with_text(other, bytes, |text| reader.read(text, reading))?;
         Ok(evidence(&self.own, &self.other, &self.weights, &mut self.scratch))
     }
 }

@@ -59,7 +59,7 @@ fn turned(verdict: Verdict) -> Verdict {
 
 impl Run {
     /// Chooses what stays. `preference` orders documents, the smallest first, and ties by input; without it the first stay.
-    /// `each` is told every pair found.
+    /// `each` is told every pair found, as far as it was looked into ([`super::Pair::weighed`]).
     pub fn select(
         &self,
         preference: Option<&[u64]>,
@@ -69,7 +69,7 @@ impl Run {
         let count = self.count() as usize;
         let mut edges: BTreeMap<u32, Vec<Edge>> = BTreeMap::new();
         let (mut all, mut duplicates) = (0, 0);
-        self.pairs(progress, &mut |pair| {
+        self.judged(false, progress, &mut |pair| {
             all += 1;
             if pair.ruling.verdict.is_duplicate() {
                 duplicates += 1;

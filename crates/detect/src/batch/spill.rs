@@ -35,6 +35,13 @@ impl Spill {
         }
     }
 
+    /// With room for so many numbers, evenly spread.
+    pub(super) fn expecting(mut self, numbers: u64) -> Self {
+        let each = numbers.min(self.most as u64) as usize / self.partitions.len();
+        self.partitions.iter_mut().for_each(|partition| partition.reserve(each + each / 16));
+        self
+    }
+
     #[inline]
     pub(super) fn push(&mut self, partition: usize, number: u64) -> Result<(), BatchError> {
         self.partitions[partition].push(number);

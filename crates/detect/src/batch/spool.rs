@@ -212,6 +212,21 @@ impl Documents {
         Ok((utf8(id)?, utf8(text)?))
     }
 
+    /// Calls `of` with the text of a document, in memory that is used again.
+    pub(super) fn with_text<T>(
+        &self,
+        ordinal: u32,
+        room: &mut Vec<u8>,
+        of: impl FnOnce(&str) -> T,
+    ) -> Result<T, BatchError> {
+        let entry = &self.entries[ordinal as usize];
+        room.resize(entry.text as usize, 0);
+        let at = entry.at + u64::from(entry.id);
+        self.texts.read_exact_at(room, at).map_err(BatchError::at(&self.folder))?;
+        let text = simdutf8::basic::from_utf8(room).map_err(|_| BatchError::damaged(&self.folder))?;
+        Ok(of(text))
+    }
+
     /// The id of a document.
     pub(super) fn id(&self, ordinal: u32) -> Result<String, BatchError> {
         let entry = &self.entries[ordinal as usize];

@@ -3,7 +3,7 @@
 
 use super::Failure;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -31,23 +31,37 @@ enum Coder {
     Zstd(zstd::Encoder<'static, Digesting>),
 }
 
-/// Knows what it has written.
+/// Knows what it has written. Gathered, for the digest is quicker over much at once, as writing is.
 struct Digesting {
-    file: BufWriter<File>,
+    file: File,
+    waiting: Vec<u8>,
     bytes: u64,
     digest: Box<Xxh3>,
 }
 
+impl Digesting {
+    const TOGETHER: usize = 1 << 18;
+
+    fn new(file: File) -> Self {
+        Self { file, waiting: Vec::with_capacity(Self::TOGETHER), bytes: 0, digest: Box::new(Xxh3::new()) }
+    }
+}
+
 impl Write for Digesting {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let count = self.file.write(buffer)?;
-        self.bytes += count as u64;
-        self.digest.update(&buffer[..count]);
-        Ok(count)
+        if self.waiting.len() + buffer.len() > Self::TOGETHER {
+            self.flush()?;
+        }
+        self.waiting.extend_from_slice(buffer);
+        Ok(buffer.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.digest.update(&self.waiting);
+        self.bytes += self.waiting.len() as u64;
+        let written = self.file.write_all(&self.waiting);
+        self.waiting.clear();
+        written
     }
 }
 
@@ -127,9 +141,8 @@ impl Output {
         let mut partial = place.clone().into_os_string();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let file = BufWriter::with_capacity(1 << 18, File::create(&partial).map_err(&failed)?);
+        let file = Digesting::new(File::create(&partial).map_err(&failed)?);
         let partial = Partial(Some(partial));
-        let file = Digesting { file, bytes: 0, digest: Box::new(Xxh3::new()) };
         let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
         let writer = match extension.as_ref().and_then(|extension| extension.to_str()) {
             Some("gz") => Coder::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
@@ -148,13 +161,12 @@ impl Output {
     pub(crate) fn close(self) -> Result<Closed, Failure> {
         let Self { path, partial, writer } = self;
         let failed = cannot(&path);
-        let digesting = match writer {
+        let mut digesting = match writer {
             Coder::Plain(file) => file,
             Coder::Gzip(coder) => coder.finish().map_err(&failed)?,
             Coder::Zstd(coder) => coder.finish().map_err(&failed)?,
         };
-        let file = digesting.file.into_inner().map_err(|error| failed(error.into_error()))?;
-        file.sync_all().map_err(&failed)?;
+        digesting.flush().and_then(|()| digesting.file.sync_all()).map_err(&failed)?;
         let seal = Seal { bytes: digesting.bytes, xxh3: format!("{:032x}", digesting.digest.digest128()) };
         Ok(Closed { path, partial, seal })
     }

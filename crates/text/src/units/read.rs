@@ -1,6 +1,7 @@
 //! From a text to its units in one pass.
 
 use super::{Kind, LETTERS_A_UNIT, PIECE, Unit};
+use crate::machine::{self, Machine, Work};
 use crate::normalize::{Normalizer, Options, Plain};
 use crate::span::Span;
 use std::sync::OnceLock;
@@ -105,6 +106,21 @@ const SEPARATOR: u64 = 1;
 /// … or something else becomes of it.
 const OTHER: u64 = 2;
 
+/// Reading a text, compiled for several kinds of processors.
+struct Reading<'r, S> {
+    reader: &'r UnitReader,
+    text: &'r str,
+    sink: &'r mut S,
+    done: &'r mut bool,
+}
+
+impl<S: Sink> Work for Reading<'_, S> {
+    #[inline(always)]
+    fn run(self, _: impl Machine) {
+        *self.done = self.reader.read_into(self.text, self.sink);
+    }
+}
+
 /// What becomes of a character of the basic plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
@@ -155,7 +171,7 @@ impl UnitReader {
         Self { normalizer, kinds: kinds.into(), outcomes }
     }
 
-    #[inline]
+    #[inline(always)]
     fn kind(&self, code: u16) -> u64 {
         self.kinds[usize::from(code / 32)] >> (code % 32 * 2) & 3
     }
@@ -189,6 +205,13 @@ impl UnitReader {
 
     /// Whether it could be done character by character.
     fn run(&self, text: &str, sink: &mut impl Sink) -> bool {
+        let mut done = false;
+        machine::run::<true>(Reading { reader: self, text, sink, done: &mut done });
+        done
+    }
+
+    #[inline(always)]
+    fn read_into(&self, text: &str, sink: &mut impl Sink) -> bool {
         let bytes = text.as_bytes();
         sink.expect(bytes.len());
         let mut pass = Pass { sink, word: Word::default() };
@@ -211,7 +234,7 @@ impl UnitReader {
     }
 
     /// Characters of three bytes that are units or nothing, as long as there are such. No word has begun before them.
-    #[inline]
+    #[inline(always)]
     fn han(&self, bytes: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
         // One byte more than needed, so that it is one load.
         while let Some(&four) = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()) {
@@ -259,14 +282,14 @@ impl UnitReader {
 }
 
 /// The code point of a character of three bytes.
-#[inline]
+#[inline(always)]
 fn three(first: u8, second: u8, third: u8) -> u16 {
     u16::from(first) << 12 | u16::from(second & 0x3F) << 6 | u16::from(third & 0x3F)
 }
 
 /// ASCII of which it is clear what it is, a block at a time: words that end, digits, white space and punctuation. No word has
 /// begun before it.
-#[inline]
+#[inline(always)]
 fn words(bytes: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
     // The letters of a word are loaded together, so there have to be some bytes behind the last.
     while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<{ Block::SIZE + 8 }>()) {
@@ -346,7 +369,7 @@ fn ends_word(byte: u8) -> bool {
 }
 
 /// The units of a word of one to eight letters, the first of them in the lowest byte. The second is none if it has four or fewer.
-#[inline]
+#[inline(always)]
 fn pieces(letters: u64, count: u32) -> [Unit; 2] {
     const FULL: u32 = LETTERS_A_UNIT as u32;
     // The first letter in the highest byte.

@@ -33,8 +33,16 @@ impl Found {
         self.pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
     }
 
-    /// What a document that goes is to the one that stays.
+    /// What a document that goes is to the one that stays, with all figures.
     pub(crate) fn pair(&self, run: &Run, gone: u32, kept: u32) -> Result<Pair, Failure> {
+        match self.known(run, gone, kept)? {
+            pair if pair.weighed => Ok(pair),
+            pair => Ok(Pair { a: pair.a, b: pair.b, ..run.judge(gone, kept)? }),
+        }
+    }
+
+    /// What a document that goes is to the one that stays; only the verdict is sure.
+    pub(crate) fn known(&self, run: &Run, gone: u32, kept: u32) -> Result<Pair, Failure> {
         let (a, b) = (run.first(gone), run.first(kept));
         if a == b {
             let ruling = Ruling { verdict: Verdict::Exact, rule: Rule::Equal };
@@ -43,6 +51,7 @@ impl Found {
                 b: kept,
                 ruling,
                 evidence: Evidence { equal: true, ..Evidence::default() },
+                weighed: true,
             });
         }
         // Found from the later one; from the earlier one everything is the other way round.

@@ -3,7 +3,6 @@
 use crate::commands::batch::evidence;
 use crate::output::Failure;
 use leitong_detect::batch::{Pair, Run};
-use leitong_detect::verify::shared_passages;
 use serde_json::{Value, json};
 
 /// What it is to the one that stays, what decided, and where both agree.
@@ -14,10 +13,13 @@ pub(crate) fn line(
     source: Option<&str>,
 ) -> Result<Value, Failure> {
     let mut object = json!({ "id": ids.0, "kept": ids.1, "verdict": pair.ruling.verdict.name() });
-    evidence::add(&mut object, pair);
-    if !pair.evidence.equal {
-        let (a, b) = (run.text(pair.a)?, run.text(pair.b)?);
-        object["passages"] = evidence::passages(&shared_passages(&a, &b));
+    if pair.evidence.equal {
+        evidence::add(&mut object, pair);
+    } else {
+        // Aligned once more: this time with the places of everything.
+        let explained = run.explain(pair.a, pair.b)?;
+        evidence::add(&mut object, &explained.pair);
+        object["passages"] = evidence::passages(&explained.passages);
     }
     if let Some(source) = source {
         object["source"] = source.into();

@@ -29,6 +29,12 @@ pub(crate) struct Table {
     open: Option<Box<Rows>>,
 }
 
+/// A record that was read before, so that it is UTF-8.
+fn text_of(raw: &[u8]) -> String {
+    let text = simdutf8::basic::from_utf8(raw).map(str::to_owned);
+    text.unwrap_or_else(|_| String::from_utf8_lossy(raw).into_owned())
+}
+
 /// The file beside a journal that holds the rows that went.
 pub(crate) fn rows_beside(journal: &Path) -> PathBuf {
     PathBuf::from(format!("{}.parquet", journal.display()))
@@ -74,9 +80,7 @@ impl<'k> Kept<'k> {
                 rows.push(Row::Goes);
                 None
             }
-            Self::Lines { layout, .. } if record.is(layout.format.shape()) => {
-                Some(String::from_utf8_lossy(record.raw).into_owned())
-            }
+            Self::Lines { layout, .. } if record.is(layout.format.shape()) => Some(text_of(record.raw)),
             Self::Lines { .. } => (record.object)(),
         }
     }

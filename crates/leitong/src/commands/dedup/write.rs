@@ -227,7 +227,7 @@ impl Lines {
         let (id, kept, verdict, evidence) = match pair {
             None => (of_database("id"), of_database("kept"), of_database("verdict"), against.clone()),
             Some((own, kept)) => {
-                let pair = decided.found.pair(run, own, kept)?;
+                let pair = decided.found.known(run, own, kept)?;
                 let (id, stays) = (run.id(own)?, run.id(kept)?);
                 let source = decided.sources.map(|sources| sources.of(own));
                 let evidence =

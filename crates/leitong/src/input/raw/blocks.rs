@@ -1,6 +1,7 @@
 //! A stream in blocks of whole lines.
 
-use std::io::{self, BufRead, Read};
+use memchr::{memchr, memchr_iter, memrchr};
+use std::io::{self, Read};
 
 /// Whole lines, and what comes after them.
 pub(super) struct Block {
@@ -57,7 +58,7 @@ impl<R: Read> Iterator for Blocks<R> {
                 Err(error) => (self.ended, block.broken) = (true, Some(error)),
             }
             if self.skipping {
-                match bytes.iter().position(|&byte| byte == b'\n') {
+                match memchr(b'\n', &bytes) {
                     Some(at) => {
                         bytes.drain(..=at);
                         self.skipping = false;
@@ -76,7 +77,7 @@ impl<R: Read> Iterator for Blocks<R> {
                 }
             }
             let from = seen.min(bytes.len());
-            if let Some(at) = bytes[from..].iter().rposition(|&byte| byte == b'\n') {
+            if let Some(at) = memrchr(b'\n', &bytes[from..]) {
                 self.carry = bytes.split_off(from + at + 1);
                 break;
             }
@@ -101,8 +102,10 @@ impl<R: Read> Iterator for Blocks<R> {
     }
 }
 
-fn count_lines(bytes: &[u8]) -> u64 {
-    lines(bytes).count() as u64
+/// How many lines a block has.
+pub(super) fn count_lines(bytes: &[u8]) -> u64 {
+    let open = !bytes.is_empty() && !bytes.ends_with(b"\n");
+    memchr_iter(b'\n', bytes).count() as u64 + u64::from(open)
 }
 
 /// The lines of a block, without their line feeds.
@@ -111,11 +114,12 @@ pub(super) fn lines(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
         if bytes.is_empty() {
             return None;
         }
-        let all = bytes;
-        // Cannot fail: it reads memory.
-        let length = bytes.skip_until(b'\n').unwrap_or(all.len());
-        let line = &all[..length];
-        Some(line.strip_suffix(b"\n").unwrap_or(line))
+        let (line, rest) = match memchr(b'\n', bytes) {
+            Some(end) => (&bytes[..end], &bytes[end + 1..]),
+            None => (bytes, &[][..]),
+        };
+        bytes = rest;
+        Some(line)
     })
 }
 

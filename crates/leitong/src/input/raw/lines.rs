@@ -1,6 +1,6 @@
 //! JSON lines and lines of text.
 
-use super::blocks::{Block, Blocks, lines};
+use super::blocks::{Block, Blocks, count_lines, lines};
 use super::sources::Counted;
 use super::{Doc, Read, Record, Shape, Source, Take, Wanted, json};
 use crate::input::lines::LineError;
@@ -62,7 +62,7 @@ fn of_stream(stream: impl std::io::Read, source: &Source, wanted: &Wanted, mut s
         let Block { bytes, first, too_long, broken } = block;
         let mut records: Vec<(u64, &[u8])> =
             (first..).zip(lines(&bytes)).filter(|(_, line)| is_record(line, source.shape)).collect();
-        let next = first + lines(&bytes).count() as u64;
+        let next = first + count_lines(&bytes);
         let passed = skip.min(records.len() as u64);
         records.drain(..passed as usize);
         skip -= passed;
@@ -95,7 +95,7 @@ fn parse(source: &Source, wanted: &Wanted, number: u64, line: &[u8], limit: u64)
     if line.len() as u64 > limit {
         return bad(source, number, &LineError::TooLong(limit >> 20));
     }
-    let text = match std::str::from_utf8(line) {
+    let text = match simdutf8::compat::from_utf8(line) {
         Ok(text) => text,
         Err(error) => return bad(source, number, &LineError::Encoding(error.valid_up_to() + 1)),
     };

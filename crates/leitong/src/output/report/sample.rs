@@ -139,7 +139,7 @@ mod tests {
 
     fn pair(a: u32, b: u32) -> Pair {
         let evidence = Evidence { a: 100, b: 100, matched: 80, runs: 1, ..Evidence::default() };
-        Pair { a, b, ruling: Ruling { verdict: Verdict::Near, rule: Rule::Shared }, evidence }
+        Pair { a, b, ruling: Ruling { verdict: Verdict::Near, rule: Rule::Shared }, evidence, weighed: true }
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 use super::dictionary::{Dictionary, STARTS_OWN, tag_of};
 use super::layout::*;
-use super::machine::{Machine, Work, prefetch, run};
 use super::model::TaggerScratch;
 use super::own::OwnWords;
 use super::route::{CHUNK, Chunk, OWN_TAG};
+use crate::machine::{Machine, Work, prefetch, run};
 use crate::span::Span;
 
 /// Tags of words that are remembered, because a guess is long.

@@ -14,7 +14,6 @@
 //! | `model` | the two hidden Markov models |
 //! | `own` | a user's words beside the dictionary |
 //! | `modes` | full mode and search mode |
-//! | `machine` | the only `unsafe`: newer instructions, memory ahead of time |
 //! | `user` | a user's dictionary as it is read from a file |
 //!
 //! The tables are made by the build script from jieba's files in `data/jieba` and are read-only; with them a process
@@ -25,7 +24,6 @@
 mod cut;
 mod dictionary;
 mod layout;
-mod machine;
 mod model;
 mod modes;
 mod own;

@@ -8,7 +8,7 @@
 
 use super::dictionary::{Dictionary, NEVER, SINGLE_TAG, STARTS_OWN, Single};
 use super::layout::*;
-use super::machine::{Machine, prefetch};
+use crate::machine::{Machine, prefetch};
 
 /// Characters of a chunk before it ends at the next separator.
 pub(super) const CHUNK: usize = 256;

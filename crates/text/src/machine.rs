@@ -5,20 +5,20 @@
 )]
 
 /// Work that is compiled twice: for any processor of the kind, and for newer ones.
-pub(super) trait Work {
+pub(crate) trait Work {
     /// Does it; has to be `#[inline(always)]`.
     fn run(self, machine: impl Machine);
 }
 
 /// A kind of processor: what is done in another way on each.
-pub(super) trait Machine: Copy {
+pub(crate) trait Machine: Copy {
     /// The code points of the first four characters, if each of them has three bytes.
     fn four_of_three(self, text: &[u8; 16]) -> Option<[u32; 4]>;
 }
 
 /// Any processor of the kind.
 #[derive(Clone, Copy)]
-pub(super) struct Portable;
+pub(crate) struct Portable;
 
 impl Machine for Portable {
     #[inline(always)]
@@ -66,7 +66,7 @@ impl Machine for Newer {
 /// Does the work with the best instructions that this processor has: those of x86-64-v3 count bits, and shift and mask
 /// without detours. Without `NEWER`, as a processor does it that has none of them.
 #[inline]
-pub(super) fn run<const NEWER: bool>(work: impl Work) {
+pub(crate) fn run<const NEWER: bool>(work: impl Work) {
     #[cfg(target_arch = "x86_64")]
     if NEWER {
         #[target_feature(enable = "avx,avx2,bmi1,bmi2,fma,lzcnt,movbe,popcnt")]
@@ -91,7 +91,7 @@ pub(super) fn run<const NEWER: bool>(work: impl Work) {
 
 /// Asks for memory that will be read soon. A hint without effect on what is computed.
 #[inline(always)]
-pub(super) fn prefetch<T>(entry: &T) {
+pub(crate) fn prefetch<T>(entry: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -2,7 +2,7 @@
 
 use super::FULL;
 use super::align::{FREE, Scratch};
-use super::numbers::{self, Numbers};
+use super::numbers::{self, Aligned, Numbers};
 use super::reading::Reading;
 
 /// What two texts share and what differs. `a` is the shorter one.
@@ -64,15 +64,11 @@ pub fn evidence(x: &Reading, y: &Reading, weights: &[u32], scratch: &mut Scratch
         found.add_passage(passage.matched, rare, passage.differing);
     }
     if found.matched > 0 {
-        let [numbers_a, numbers_b] = &mut scratch.numbers;
+        let Scratch { numbers: [numbers_a, numbers_b], partner_a, passage_of, passages, .. } = scratch;
         numbers::find(&a.units, numbers_a);
         numbers::find(&b.units, numbers_b);
-        found.numbers = numbers::compare(
-            (&a.units, &b.units),
-            (numbers_a, numbers_b),
-            &scratch.partner_a,
-            &scratch.passage_of,
-        );
+        let aligned = Aligned { partners: partner_a, passage_of, passages };
+        found.numbers = numbers::compare((&a.units, &b.units), (numbers_a, numbers_b), &aligned);
     }
     found
 }

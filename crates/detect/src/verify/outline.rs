@@ -121,5 +121,7 @@ fn compare(a: &[u64], b: &[u64]) -> Numbers {
     };
     let (arabic_only_a, arabic_only_b) = numbers::only(&arabic(a), &arabic(b));
     let (only_a, only_b) = numbers::only(a, b);
-    Numbers { arabic_only_a, arabic_only_b, in_a: a.len() as u32, only_a, only_b, conflicts: 0 }
+    // Where the numbers stand is not kept: any may stand between the passages, none is known to stand inside one.
+    let framed = only_a.min(only_b);
+    Numbers { arabic_only_a, arabic_only_b, in_a: a.len() as u32, only_a, only_b, conflicts: 0, framed }
 }

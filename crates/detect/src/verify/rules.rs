@@ -8,7 +8,7 @@ use crate::verdict::{Scores, Verdict};
 pub enum Rule {
     /// All letters and digits are the same.
     Equal,
-    /// Numbers agree and enough runs of five units are shared, however common the text is.
+    /// Enough runs of five units are shared; where the numbers are the same, however common the text is.
     Shared,
     /// Enough of the shorter text, weighed by how rare it is, is in the longer one.
     Covered,
@@ -29,13 +29,18 @@ pub struct Ruling {
     pub rule: Rule,
 }
 
-/// The share of all five-unit runs that makes two texts near.
+/// The share of all five-unit runs that makes two texts near, and what is added for common text whose numbers are not the same.
 const SHARED: f64 = 0.43;
-/// The part of a text that has to be covered: of a long one, and what is added for a short one and for numbers that differ.
-const COVERED: f64 = 0.57;
-const COVERED_SHORT: f64 = 0.25;
-const SHORT: f64 = 200.0;
-const COVERED_NUMBERS: f64 = 0.5;
+const SHARED_COMMON: f64 = 0.2;
+/// The part of a text that has to be covered, and what is added for a short one and for what else the longer one has: with
+/// both at most so much.
+const COVERED: f64 = 0.39;
+const COVERED_SHORT: f64 = 0.35;
+const SHORT: f64 = 150.0;
+const COVERED_BESIDE: f64 = 0.35;
+const COVERED_MOST: f64 = 0.82;
+/// What is added to either where all numbers stand against others.
+const NUMBERS: f64 = 0.65;
 /// A text that is so far in another is wholly in it, and one that has less than this in common has much besides.
 const WHOLLY: f64 = 0.9;
 const MOSTLY: f64 = 2.0 / 3.0;
@@ -45,13 +50,15 @@ const QUOTE_SHARE: f64 = 0.3;
 const QUOTE_LEAST: f64 = 24.0;
 /// What a number that differs inside passages takes off a quote.
 const QUOTE_CONFLICT: f64 = 20.0;
+/// A form is at least this part of the shorter text. A passage of it has to outweigh what is filled in so many times, but
+/// need not be longer than this.
+const FORM: f64 = 0.5;
+const FORM_REST: f64 = 1.5;
+const FORM_MOST: f64 = 2.0 * QUOTE;
 /// Sentences that are taken over word for word, all together.
 const VERBATIM: f64 = 90.0;
 /// Texts so short that all their passages count together.
 const POST: u32 = 256;
-/// How much a number counts that is in no passage; one that stands against another in a passage counts more, the more of
-/// the differences are numbers.
-const OUTSIDE: f64 = 0.7;
 
 impl Evidence {
     /// The share of all runs of five units that both have, as far as passages tell.
@@ -70,13 +77,35 @@ impl Evidence {
 }
 
 impl Evidence {
+    /// How many of the runs of five units have to be shared. Where both have the same Arabic numbers it does not matter how
+    /// common they are: that is what tells two reports in one form apart, or finds them to be one.
+    #[must_use]
+    pub fn shared_bar(&self) -> f64 {
+        if self.numbers.same() {
+            return SHARED;
+        }
+        let common = 1.0 - self.rare / f64::from(self.matched.max(1));
+        SHARED + SHARED_COMMON * common + NUMBERS * self.numbers.different(self.a)
+    }
+
     /// How much of the shorter text has to be covered.
     #[must_use]
     pub fn bar(&self) -> f64 {
         let short = (SHORT / f64::from(self.a.max(1))).min(1.0);
-        let against = f64::from(self.numbers.conflicts) / f64::from(self.gaps.max(1));
-        let numbers = self.numbers.different() * (against + OUTSIDE).min(1.0);
-        COVERED + COVERED_SHORT * short + COVERED_NUMBERS * numbers
+        let beside = 1.0 - self.covered().1;
+        let bar = COVERED + COVERED_SHORT * short + COVERED_BESIDE * beside;
+        bar.min(COVERED_MOST) + NUMBERS * self.numbers.different(self.a)
+    }
+
+    /// What a quoted passage has to score. Where most of the shorter text is shared and numbers stand against others between
+    /// the passages it may be a form that is filled in anew, so that pieces of it are no quotes.
+    #[must_use]
+    pub fn quote_bar(&self) -> f64 {
+        let units = f64::from(self.a);
+        let rest = units - f64::from(self.matched);
+        let needed = (QUOTE_SHARE * units).clamp(QUOTE_LEAST, QUOTE);
+        let form = self.numbers.framed > 0 && rest <= (1.0 - FORM) * units;
+        if form { needed.max((FORM_REST * rest).min(FORM_MOST)) } else { needed }
     }
 }
 
@@ -120,14 +149,14 @@ pub fn rule(found: &Evidence) -> Ruling {
     if found.matched == 0 {
         return say(Verdict::Different, Rule::None);
     }
-    if !found.numbers.disagree() && found.jaccard() >= SHARED {
+    if found.jaccard() >= found.shared_bar() {
         return say(found.whole(1.0), Rule::Shared);
     }
     let (covered, covered_longer) = found.covered();
     if covered >= found.bar() {
         return say(found.whole(covered_longer), Rule::Covered);
     }
-    let needed = (QUOTE_SHARE * f64::from(found.a)).clamp(QUOTE_LEAST, QUOTE);
+    let needed = found.quote_bar();
     let conflicts = QUOTE_CONFLICT * f64::from(found.numbers.conflicts);
     if found.best - conflicts >= needed {
         return say(Verdict::Quotes, Rule::Passage);

@@ -67,11 +67,79 @@ fn what_is_common_counts_little() {
     assert_eq!([1, 2, 3, 25].map(weight), [1024, 1024, 853, 102]);
 }
 
+/// Words of nobody else: every Chinese character some places on.
+fn moved(text: &str, by: u32) -> String {
+    let characters = text.chars().filter(|c| ('一'..='龟').contains(c));
+    characters.filter_map(|c| char::from_u32(c as u32 + by)).collect()
+}
+
+#[test]
+fn one_date_does_not_part_long_texts() {
+    let page = |year: u32| format!("{NEWS}{year}年{OTHER}");
+    let (found, ruling) = judge(&page(2019), &page(2020));
+    assert_eq!((ruling.verdict, ruling.rule), (Verdict::Near, Rule::Shared), "{found:?}");
+    assert!(reason(&found, ruling).contains("though 1 numbers differ"), "{}", reason(&found, ruling));
+    let notice = |year: u32| format!("国家统计局公布的数据显示，全国居民消费价格指数在{year}年继续保持平稳");
+    let (found, ruling) = judge(&notice(2019), &notice(2020));
+    assert!(!ruling.verdict.is_duplicate(), "the only number of a short text: {found:?}");
+}
+
+#[test]
+fn common_text_is_near_if_its_numbers_are_the_same() {
+    let words = |by: u32, length: usize| moved(NEWS, by).chars().take(length).collect::<String>();
+    let page = format!("{NEWS}2019年{}", words(11, 34));
+    let by_form = |other: &str| {
+        let (own, other) = (Reading::of(&page), Reading::of(other));
+        let weights = vec![weight(200); own.marks.len()];
+        let found = evidence(&own, &other, &weights, &mut Scratch::default());
+        assert!((0.5..0.6).contains(&found.jaccard()), "{found:?}");
+        rule(&found).verdict
+    };
+    assert_eq!(by_form(&format!("{NEWS}2019年{}", words(12, 34))), Verdict::Near);
+    assert_eq!(by_form(&format!("{NEWS}2019年{}35人", words(12, 34))), Verdict::Different);
+}
+
+#[test]
+fn a_part_of_a_much_longer_text_has_to_be_most_of_the_shorter() {
+    let part = format!("{NEWS}{OTHER}{}{}", moved(NEWS, 7), moved(OTHER, 9));
+    let with = |by: u32, length: usize| {
+        let more: String = moved(&part, by).chars().take(length).collect();
+        format!("{part}{more}")
+    };
+    let short = with(20, 140);
+    let (found, ruling) = judge(&short, &with(30, 150));
+    assert_eq!(ruling.verdict, Verdict::Near, "{found:?}");
+    let much_longer = format!("{}{}", with(31, 300), moved(&part, 40));
+    let (found, ruling) = judge(&short, &much_longer);
+    assert_eq!(ruling.verdict, Verdict::Quotes, "{found:?}");
+    assert!((0.68..0.72).contains(&found.covered().0), "{found:?}");
+}
+
+#[test]
+fn pieces_of_a_form_are_no_quotes() {
+    let pieces: Vec<String> = (0..3).map(|at| NEWS.chars().skip(at * 30).take(22).collect()).collect();
+    let filled = |by: u32, numbers: [u32; 2], head: &str| {
+        let words = |at: usize| moved(OTHER, by).chars().skip(at * 30).take(22).collect::<String>();
+        let [first, second] = numbers;
+        format!("{head}{}{}{first}元{}{}{second}人{}", pieces[0], words(0), pieces[1], words(1), pieces[2])
+    };
+    let (found, ruling) = judge(&filled(7, [315, 48], ""), &filled(9, [296, 51], ""));
+    assert_eq!(ruling.verdict, Verdict::Different, "{found:?}");
+    assert!(reason(&found, ruling).contains("numbers differ"), "{}", reason(&found, ruling));
+    let (found, ruling) = judge(&filled(7, [315, 48], ""), &filled(9, [315, 48], ""));
+    assert_eq!(ruling.verdict, Verdict::Quotes, "with the same numbers: {found:?}");
+    let heads = [11, 13].map(|by| moved(OTHER, by).chars().take(12).collect::<String>());
+    let (found, ruling) = judge(
+        &filled(7, [315, 48], &format!("20日{}", heads[0])),
+        &filled(9, [315, 48], &format!("36日{}", heads[1])),
+    );
+    assert_eq!(ruling.verdict, Verdict::Quotes, "other numbers in a header: {found:?}");
+}
+
 #[test]
 fn sentences_taken_over_are_quotes() {
     let host = format!("{NEWS}{OTHER}");
-    // Words of nobody else: every character some places on.
-    let words = |by: u32| host.chars().filter_map(|c| char::from_u32(c as u32 + by)).collect::<String>();
+    let words = |by: u32| moved(&host, by);
     let taken = host.split('。').filter(|sentence| !sentence.is_empty());
     let mixed: String =
         taken.zip(11..).map(|(sentence, by)| format!("{}。{sentence}。", words(by))).collect();

@@ -17,7 +17,12 @@ pub fn reason(found: &Evidence, ruling: Ruling) -> String {
         Rule::Equal => "all letters and digits are the same, in the same order".into(),
         Rule::Shared => {
             let share = percent(found.jaccard());
-            format!("{share} of all runs of five letters are shared, and no number stands against another")
+            let shared = format!("{share} of all runs of five letters are shared");
+            if found.numbers.disagree() {
+                format!("{shared} (needed: {}), though {numbers} numbers differ", percent(found.shared_bar()))
+            } else {
+                format!("{shared}, and no number stands against another")
+            }
         }
         Rule::Covered => {
             let bar = percent(found.bar());

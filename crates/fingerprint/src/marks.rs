@@ -21,9 +21,13 @@ pub struct Mark {
 pub fn window(units: usize) -> usize {
     match units {
         ..=256 => 4,
-        _ => 8,
+        ..=512 => 8,
+        _ => SPARSE,
     }
 }
+
+/// The window of long texts.
+pub const SPARSE: usize = 16;
 
 /// Working memory.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +39,16 @@ pub struct Room {
 /// Chooses the marks of a text given by the values of its units, in reading order.
 pub fn choose(units: impl ExactSizeIterator<Item = u32>, room: &mut Room, marks: &mut Vec<Mark>) {
     let window = window(units.len());
+    choose_from(units, window, room, marks);
+}
+
+/// Chooses marks, one from every so many neighbouring runs.
+pub fn choose_from(
+    units: impl ExactSizeIterator<Item = u32>,
+    window: usize,
+    room: &mut Room,
+    marks: &mut Vec<Mark>,
+) {
     room.now.clear();
     // Counted from one, so that a run of the first unit is not one of nothing.
     room.now.extend(units.map(|unit| u64::from(unit) + 1));

@@ -62,6 +62,13 @@ impl Scoring {
         share.clamp(self.least.into(), self.most.into()) as u32
     }
 
+    /// From how many marks on a document cannot be proposed that has nothing in common but these marks, if so many are asked for:
+    /// the more the shorter of both has, the more is needed. Nothing if it can be with any number.
+    #[must_use]
+    pub fn too_long(&self, weight: u32, count: u32, asked: u32) -> Option<u32> {
+        (1..=asked).find(|&marks| weight < self.need(marks) && !self.may_be_spared(count, marks))
+    }
+
     /// Whether so many marks in common are enough for the few that are proposed without the weight.
     #[must_use]
     pub fn may_be_spared(&self, count: u32, marks: u32) -> bool {
@@ -175,9 +182,7 @@ impl Tally<'_> {
         let marks = common.iter().filter(|common| **common).count() as u32;
         let weight: u32 = weights.iter().filter(|weight| **weight < FULL).sum();
         let asked = weights.len() as u32;
-        // The more marks the shorter has, the more is needed.
-        let too_little = |n: &u32| weight < self.scoring.need(*n) && !self.scoring.may_be_spared(marks, *n);
-        let Some(long) = (1..=asked).find(too_little) else { return };
+        let Some(long) = self.scoring.too_long(weight, marks, asked) else { return };
         let mut rare: Vec<u64> =
             self.hits.iter().filter(|hit| !common[hit.mark as usize]).map(|hit| hit.version).collect();
         rare.sort_unstable();

@@ -223,7 +223,7 @@ impl Piece {
     }
 }
 
-/// Turns ascending byte offsets of one text into code point offsets, which is what answers carry.
+/// Turns byte offsets of one text into code point offsets, which is what answers carry.
 ///
 /// ```
 /// use leitong_text::span::CodePoints;
@@ -244,13 +244,15 @@ impl<'a> CodePoints<'a> {
         Self { text: text.as_bytes(), byte: 0, point: 0 }
     }
 
-    /// How many code points start before byte `offset`. Cheap for ascending offsets; starts over for others.
+    /// How many code points start before byte `offset`. Costs what lies between this and the last one asked for.
     pub fn at(&mut self, offset: usize) -> usize {
-        if offset < self.byte {
-            (self.byte, self.point) = (0, 0);
-        }
+        let starts = |bytes: &[u8]| bytes.iter().filter(|&&b| b & 0xC0 != 0x80).count();
         let end = offset.min(self.text.len());
-        self.point += self.text[self.byte..end].iter().filter(|&&b| b & 0xC0 != 0x80).count();
+        if end < self.byte {
+            self.point -= starts(&self.text[end..self.byte]);
+        } else {
+            self.point += starts(&self.text[self.byte..end]);
+        }
         self.byte = end;
         self.point
     }

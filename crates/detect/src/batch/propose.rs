@@ -1,7 +1,7 @@
 //! Which earlier documents a document may be a copy of: the same arithmetic as a store's, on lists.
 
 use super::BatchError;
-use super::lists::{Lists, ONE_EARLIER};
+use super::lists::{List, Lists, ONE_EARLIER};
 use leitong_store::Scoring;
 use std::cmp::Reverse;
 
@@ -12,6 +12,12 @@ pub(super) struct Tally {
     slots: Vec<(u32, u32, u32)>,
     used: Vec<u32>,
     room: Vec<u32>,
+    common: Vec<u64>,
+}
+
+/// The documents before one that a mark speaks for.
+fn earlier<'l>(list: &List<'l>, ordinal: u32, scoring: &Scoring) -> impl Iterator<Item = &'l u32> + use<'l> {
+    list.first.iter().take(scoring.used).take_while(move |&&document| document < ordinal)
 }
 
 impl Tally {
@@ -24,12 +30,16 @@ impl Tally {
         at
     }
 
-    fn add(&mut self, document: u32, weight: u32) {
+    /// Counts a mark that a document has; if nothing is known of it yet, only if it is `worth` it.
+    fn add(&mut self, document: u32, weight: u32, worth: impl FnOnce() -> bool) {
         if self.used.len() * 2 >= self.slots.len() {
             self.grow();
         }
         let at = self.slot(document);
         if self.slots[at].0 == 0 {
+            if !worth() {
+                return;
+            }
             self.slots[at].0 = document + 1;
             self.used.push(at as u32);
         }
@@ -60,20 +70,36 @@ impl Tally {
         scoring: &Scoring,
     ) -> Result<Vec<u32>, BatchError> {
         let mut room = std::mem::take(&mut self.room);
+        let full = scoring.weight(1);
         for &one in own.iter().filter(|&&at| at & ONE_EARLIER > 0) {
-            self.add(one as u32, scoring.weight(1));
+            self.add(one as u32, full, || true);
         }
         let listed = || own.iter().copied().filter(|at| at & ONE_EARLIER == 0);
         lists.expect(listed());
+        // Rare marks first. Most documents that share a common one share nothing else: unless they are so short that common
+        // marks are enough, they need not be counted.
+        let (mut common, mut together) = (std::mem::take(&mut self.common), 0);
         for at in listed() {
             let list = lists.get(at, &mut room)?;
             let weight = scoring.weight(list.documents as usize - 1);
-            for &document in list.first.iter().take(scoring.used).take_while(|&&document| document < ordinal)
-            {
-                self.add(document, weight);
+            if weight < full {
+                common.push(at);
+                together += weight;
+                continue;
+            }
+            for &document in earlier(&list, ordinal, scoring) {
+                self.add(document, weight, || true);
             }
         }
-        self.room = room;
+        let long = scoring.too_long(together, common.len() as u32, marks[ordinal as usize]);
+        for at in common.drain(..) {
+            let list = lists.get(at, &mut room)?;
+            let weight = scoring.weight(list.documents as usize - 1);
+            for &document in earlier(&list, ordinal, scoring) {
+                self.add(document, weight, || long.is_none_or(|long| marks[document as usize] < long));
+            }
+        }
+        (self.room, self.common) = (room, common);
         let (mut proposed, mut spare) = (Vec::new(), Vec::new());
         for at in self.used.drain(..) {
             let (document, weight, count) = std::mem::take(&mut self.slots[at as usize]);

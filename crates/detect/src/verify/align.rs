@@ -3,7 +3,8 @@
 //! Shared marks are seeds. A seed grows both ways over equal units and jumps over differences of up to [`GAP`] units a side
 //! where [`AGREE`] units agree again behind them. One to one: no unit is in two passages.
 
-use leitong_fingerprint::marks::Mark;
+use super::reading::sort;
+use leitong_fingerprint::marks::{self, Mark};
 use leitong_text::units::Unit;
 use std::cmp::Reverse;
 
@@ -16,6 +17,11 @@ const COMBINATIONS: usize = 9;
 /// Units of a text that is aligned by runs shorter than marks, and of the longest text beside it.
 const POST: usize = 64;
 const LONGEST_BESIDE: usize = 512;
+/// Marks of long texts are sparse. Where that leaves more than one and less than nine tenths of the shorter text without a partner,
+/// the rest is aligned by as many marks as shorter texts have.
+const DENSE: usize = 8;
+const SOME_TENTHS: usize = 1;
+const MOST_TENTHS: usize = 9;
 /// No partner.
 pub(super) const FREE: u32 = u32::MAX;
 
@@ -55,6 +61,8 @@ pub struct Scratch {
     pub(super) passage_of: Vec<u32>,
     pub(super) weights: Vec<u32>,
     pub(super) numbers: [Vec<super::numbers::Number>; 2],
+    room: marks::Room,
+    dense: [Vec<Mark>; 2],
     /// The passages found, in the order of their seeds in the first text.
     pub passages: Vec<Passage>,
 }
@@ -95,16 +103,48 @@ impl Scratch {
         }
         if a.len() <= POST && b.len() <= LONGEST_BESIDE {
             self.align_short(a, b);
+        } else if marks::window(b.len()) > DENSE {
+            self.align_rest(a, b);
         }
+    }
+
+    /// What the seeds weigh, on average.
+    fn mean_weight(&self) -> u32 {
+        match self.seeds.len() as u32 {
+            0 => super::FULL,
+            count => self.seeds.iter().map(|seed| seed.weight).sum::<u32>() / count,
+        }
+    }
+
+    /// Aligns what sparse marks have left over.
+    fn align_rest(&mut self, a: &[Unit], b: &[Unit]) {
+        let matched: usize = self.passages.iter().map(|passage| passage.matched as usize).sum();
+        if !(SOME_TENTHS * a.len()..MOST_TENTHS * a.len()).contains(&(10 * matched)) {
+            return;
+        }
+        let mut dense = std::mem::take(&mut self.dense);
+        for (units, marks) in [a, b].into_iter().zip(&mut dense) {
+            marks::choose_from(units.iter().map(|unit| unit.value()), DENSE, &mut self.room, marks);
+            sort(marks);
+        }
+        let (mut more, weight) = (Vec::new(), self.mean_weight());
+        shared(&dense[0], &dense[1], |i, j| more.push(Seed { a: dense[0][i].at, b: dense[1][j].at, weight }));
+        self.dense = dense;
+        more.sort_unstable_by_key(|seed| (seed.a, seed.b));
+        for seed in more {
+            let (i, j) = (seed.a as usize, seed.b as usize);
+            if self.free(i, j) && a[i] == b[j] {
+                self.grow(a, b, i, j);
+                self.seeds.push(seed);
+            }
+        }
+        self.seeds.sort_unstable_by_key(|seed| (seed.a, seed.b));
     }
 
     /// Short texts have few marks: what they leave is aligned by shorter runs too, the longest first.
     fn align_short(&mut self, a: &[Unit], b: &[Unit]) {
         let least = (a.len() / 4).clamp(2, 6);
-        let weight = match self.seeds.len() as u32 {
-            0 => super::FULL,
-            count => self.seeds.iter().map(|seed| seed.weight).sum::<u32>() / count,
-        };
+        let weight = self.mean_weight();
         let mut runs: Vec<(Reverse<usize>, usize, usize)> = Vec::new();
         for i in 0..a.len() {
             for j in (0..b.len()).filter(|&j| a[i] == b[j] && self.free(i, j)) {

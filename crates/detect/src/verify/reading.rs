@@ -38,6 +38,11 @@ impl Reader {
     }
 }
 
+/// Sorts marks by hash and then by place: by one number each, which is compared without a branch.
+pub(super) fn sort(marks: &mut [Mark]) {
+    marks.sort_unstable_by_key(|mark| u64::from(mark.hash) << 32 | u64::from(mark.at));
+}
+
 impl Reading {
     /// Reads a text.
     #[must_use]
@@ -55,9 +60,9 @@ impl Reading {
         reading
     }
 
-    /// Puts the marks in order. By one number each, which is compared without a branch.
+    /// Puts the marks in order.
     fn sort(&mut self) {
-        self.marks.sort_unstable_by_key(|mark| u64::from(mark.hash) << 32 | u64::from(mark.at));
+        sort(&mut self.marks);
     }
 
     /// The distinct hashes of its marks, ascending.

@@ -246,7 +246,6 @@ impl<'a> CodePoints<'a> {
 
     /// How many code points start before byte `offset`. Costs what lies between this and the last one asked for.
     pub fn at(&mut self, offset: usize) -> usize {
-        let starts = |bytes: &[u8]| bytes.iter().filter(|&&b| b & 0xC0 != 0x80).count();
         let end = offset.min(self.text.len());
         if end < self.byte {
             self.point -= starts(&self.text[end..self.byte]);
@@ -258,9 +257,32 @@ impl<'a> CodePoints<'a> {
     }
 }
 
+/// How many code points start in these bytes, eight bytes at a time: all but those of the form `10xxxxxx` start one.
+fn starts(bytes: &[u8]) -> usize {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let (eights, rest) = bytes.as_chunks::<8>();
+    let of_eight = |&eight: &[u8; 8]| {
+        let eight = u64::from_le_bytes(eight);
+        ((!eight >> 7 | eight >> 6) & EACH).count_ones() as usize
+    };
+    eights.iter().map(of_eight).sum::<usize>() + rest.iter().filter(|&&b| b & 0xC0 != 0x80).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_points_are_counted_in_any_order() {
+        let text = "雷同 a ünïcode 𠮷野家 如有雷同，纯属巧合 the quick brown fox".repeat(3);
+        let expected = |offset: usize| text.char_indices().take_while(|(at, _)| *at < offset).count();
+        let mut points = CodePoints::new(&text);
+        let offsets = text.char_indices().map(|(at, _)| at);
+        for (near, far) in offsets.clone().zip(offsets.rev()) {
+            assert_eq!([points.at(near), points.at(far)], [expected(near), expected(far)]);
+        }
+        assert_eq!(points.at(usize::MAX), text.chars().count());
+    }
 
     #[test]
     fn dropped_text_lies_between_pieces() {

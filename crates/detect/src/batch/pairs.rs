@@ -4,7 +4,7 @@ use super::run::{Bench, Proposed, Run};
 use super::{BatchError, Progress, Stage};
 use crate::compare::SharedPassage;
 use crate::verdict::Verdict;
-use crate::verify::{Evidence, PlacedText, Rule, Ruling, evidence, reason, rule};
+use crate::verify::{Evidence, PlacedText, Ruling, evidence, reason, rule};
 use rayon::prelude::*;
 
 /// Documents whose candidates are judged together.
@@ -101,7 +101,7 @@ impl Run {
                     // Weights can only take away.
                     continue;
                 }
-                let decided = matches!(known.ruling.rule, Rule::Equal | Rule::Shared);
+                let decided = known.ruling.holds_for_any_weights(&known.evidence);
                 if closely || !decided {
                     known.weighed = match evenly {
                         Some(evenly) => evenly,

@@ -29,6 +29,20 @@ pub struct Ruling {
     pub rule: Rule,
 }
 
+impl Ruling {
+    /// Whether it stays however common what is shared turns out to be.
+    #[must_use]
+    pub(crate) fn holds_for_any_weights(&self, found: &Evidence) -> bool {
+        match self.rule {
+            Rule::Equal => true,
+            Rule::Shared => found.numbers.same(),
+            // Weights can only take away.
+            Rule::None => true,
+            Rule::Covered | Rule::Passage | Rule::Passages => false,
+        }
+    }
+}
+
 /// The share of all five-unit runs that makes two texts near, and what is added for common text whose numbers are not the same.
 const SHARED: f64 = 0.43;
 const SHARED_COMMON: f64 = 0.2;
@@ -54,6 +68,8 @@ const QUOTE_CONFLICT: f64 = 20.0;
 /// need not be longer than this.
 const FORM: f64 = 0.5;
 const FORM_REST: f64 = 1.5;
+/// Longer texts are no forms: two versions of a law share half and have other numbers too.
+const FORM_LONGEST: u32 = 1024;
 const FORM_MOST: f64 = 2.0 * QUOTE;
 /// Sentences that are taken over word for word, all together.
 const VERBATIM: f64 = 90.0;
@@ -104,7 +120,7 @@ impl Evidence {
         let units = f64::from(self.a);
         let rest = units - f64::from(self.matched);
         let needed = (QUOTE_SHARE * units).clamp(QUOTE_LEAST, QUOTE);
-        let form = self.numbers.framed > 0 && rest <= (1.0 - FORM) * units;
+        let form = self.a <= FORM_LONGEST && self.numbers.framed > 0 && rest <= (1.0 - FORM) * units;
         if form { needed.max((FORM_REST * rest).min(FORM_MOST)) } else { needed }
     }
 }

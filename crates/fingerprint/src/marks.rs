@@ -21,7 +21,7 @@ pub struct Mark {
 pub fn window(units: usize) -> usize {
     match units {
         ..=256 => 4,
-        ..=512 => 8,
+        257..=512 => 8,
         _ => SPARSE,
     }
 }

@@ -347,7 +347,7 @@ impl Block {
             let Some(&eight) = bytes[at..].first_chunk() else { break };
             let eight = u64::from_le_bytes(eight);
             let low = eight & !HIGH;
-            let lower = low | 0x20 * EACH;
+            let lower = low | (0x20 * EACH);
             // Sets the high bit of every byte that is at least this; none of them has it before.
             let from = |bytes: u64, least: u8| bytes + u64::from(0x80 - least) * EACH;
             let letter = from(lower, b'a') & !from(lower, b'z' + 1);
@@ -374,7 +374,7 @@ fn pieces(letters: u64, count: u32) -> [Unit; 2] {
     const FULL: u32 = LETTERS_A_UNIT as u32;
     // The first letter in the highest byte.
     let letters = (letters | 0x2020_2020_2020_2020).swap_bytes();
-    let first = letters >> (8 * (2 * FULL - count.min(FULL)) & 63);
+    let first = letters >> ((8 * (2 * FULL - count.min(FULL))) & 63);
     let second = (letters & 0xFFFF_FFFF) >> (8 * (2 * FULL - count.max(FULL)));
     [first as u32, second as u32].map(|bytes| {
         let twos = (bytes & 0x7F00_7F00) >> 1 | bytes & 0x007F_007F;

@@ -7,6 +7,7 @@ use super::ranges::Ranges;
 use super::spool::Documents;
 use super::{BatchError, Progress, Stage};
 use crate::verify::{Evidence, FULL, Reader, Reading, Scratch, evidence, is_copy, weight};
+use leitong_fingerprint::marks::Mark;
 use leitong_store::Scoring;
 use rayon::prelude::*;
 
@@ -61,12 +62,12 @@ impl Bench {
         run.documents.with_text(ordinal, bytes, |text| reader.read(text, own))
     }
 
-    /// Gives every mark of the document read last its weight: shared ones by the sources that have them, others fully.
-    fn set_weights(&mut self) {
-        let Self { own, weighed, weights, .. } = self;
+    /// Gives every mark its weight: shared ones by the sources that have them, others fully.
+    fn set_weights(&mut self, marks: &[Mark]) {
+        let Self { weighed, weights, .. } = self;
         weights.clear();
         if !weighed.is_empty() {
-            weights.extend(own.marks.iter().map(|mark| {
+            weights.extend(marks.iter().map(|mark| {
                 weighed.binary_search_by_key(&mark.hash, |&(hash, _)| hash).map_or(FULL, |at| weighed[at].1)
             }));
         }
@@ -208,8 +209,7 @@ impl Run {
         reading: &Reading,
     ) -> Result<(), BatchError> {
         self.weigh(bench, self.later(pair))?;
-        bench.own.clone_from(reading);
-        bench.set_weights();
+        bench.set_weights(&reading.marks);
         Ok(())
     }
 
@@ -217,7 +217,9 @@ impl Run {
     pub(super) fn read_weighed(&self, bench: &mut Bench, pair: (u32, u32)) -> Result<(), BatchError> {
         bench.read_own(self, pair.0)?;
         self.weigh(bench, self.later(pair))?;
-        bench.set_weights();
+        let own = std::mem::take(&mut bench.own);
+        bench.set_weights(&own.marks);
+        bench.own = own;
         Ok(())
     }
 }

@@ -6,18 +6,16 @@ use leitong_text::span::{CodePoints, Span};
 use leitong_text::units::UnitReader;
 use std::ops::Range;
 
-/// Where the units of a text stand, in code points.
-struct Places(Vec<Range<usize>>);
+/// Where the units of a text stand, in code points. Counted from the last one that was asked for, so it is best asked in order.
+struct Places<'t> {
+    spans: &'t [Span],
+    points: CodePoints<'t>,
+}
 
-impl Places {
-    fn new(text: &str, spans: &[Span]) -> Self {
-        // Starts ascend and so do ends, but not one among the other: a counter each.
-        let (mut starts, mut ends) = (CodePoints::new(text), CodePoints::new(text));
-        Self(spans.iter().map(|span| starts.at(span.start as usize)..ends.at(span.end as usize)).collect())
-    }
-
-    fn of(&self, units: Range<usize>) -> Range<usize> {
-        self.0[units.start].start..self.0[units.end - 1].end
+impl Places<'_> {
+    fn of(&mut self, units: Range<usize>) -> Range<usize> {
+        let (start, end) = (self.spans[units.start].start, self.spans[units.end - 1].end);
+        self.points.at(start as usize)..self.points.at(end as usize)
     }
 }
 
@@ -44,7 +42,7 @@ impl PlacedText {
     /// The passages that it shares with another, in its own order, from the evidence found last.
     #[must_use]
     pub fn passages(&self, other: &Self, found: &Evidence, scratch: &Scratch) -> Vec<SharedPassage> {
-        let (in_x, in_y) = (Places::new(&self.text, &self.spans), Places::new(&other.text, &other.spans));
+        let (mut in_x, mut in_y) = (self.places(), other.places());
         let mut passages: Vec<Vec<Run>> = if found.equal {
             let all = 0..self.reading.units.len();
             vec![vec![Both { a: all.clone(), b: all }]]
@@ -56,7 +54,11 @@ impl PlacedText {
         }
         passages.retain(|runs| !runs.is_empty());
         passages.sort_by_key(|runs| (runs[0].a.start, runs[0].b.start));
-        passages.iter().map(|runs| placed(runs, &in_x, &in_y)).collect()
+        passages.iter().map(|runs| placed(runs, &mut in_x, &mut in_y)).collect()
+    }
+
+    fn places(&self) -> Places<'_> {
+        Places { spans: &self.spans, points: CodePoints::new(&self.text) }
     }
 }
 
@@ -85,17 +87,19 @@ fn equal_runs(scratch: &Scratch, passage: usize) -> Vec<Run> {
     runs
 }
 
-fn placed(runs: &[Run], in_x: &Places, in_y: &Places) -> SharedPassage {
-    let (first, last) = (&runs[0], &runs[runs.len() - 1]);
+fn placed(runs: &[Run], in_x: &mut Places<'_>, in_y: &mut Places<'_>) -> SharedPassage {
     let differences = runs.windows(2).map(|pair| {
         let between = |before: &Range<usize>, after: &Range<usize>| after.start - before.end;
         between(&pair[0].a, &pair[1].a).max(between(&pair[0].b, &pair[1].b))
     });
+    let equal: Vec<Run> =
+        runs.iter().map(|run| Both { a: in_x.of(run.a.clone()), b: in_y.of(run.b.clone()) }).collect();
+    let (first, last) = (&equal[0], &equal[equal.len() - 1]);
     SharedPassage {
-        a: in_x.of(first.a.start..last.a.end),
-        b: in_y.of(first.b.start..last.b.end),
+        a: first.a.start..last.a.end,
+        b: first.b.start..last.b.end,
         matched: runs.iter().map(|run| run.a.len()).sum(),
         differing: differences.sum(),
-        equal: runs.iter().map(|run| Both { a: in_x.of(run.a.clone()), b: in_y.of(run.b.clone()) }).collect(),
+        equal,
     }
 }

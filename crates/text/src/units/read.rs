@@ -191,7 +191,8 @@ impl UnitReader {
     /// The units of a text and the span of each in it.
     #[must_use]
     pub fn read_placed(&self, text: &str) -> (Vec<Unit>, Vec<Span>) {
-        let mut placed = Placed::default();
+        let expected = text.len() / 3;
+        let mut placed = Placed { units: Vec::with_capacity(expected), spans: Vec::with_capacity(expected) };
         if !self.run(text, &mut placed) {
             placed = Placed::default();
             let normalized = self.normalizer.normalize(text);

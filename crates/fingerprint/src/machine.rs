@@ -1,4 +1,4 @@
-//! What only `unsafe` can ask of the processor: its newer instructions.
+//! What only `unsafe` can ask of the processor: its newer instructions. `leitong-text` has the like; neither crate may know the other.
 #![expect(
     unsafe_code,
     reason = "the instructions that the processor has are known at run time only; see each note"

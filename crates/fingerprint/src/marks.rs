@@ -189,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn marks_are_those_of_winnowing(units in prop::collection::vec(0u32..3, 0..400)) {
+        fn marks_are_those_of_winnowing(units in prop::collection::vec(0u32..3, 0..800)) {
             let hashes: Vec<u64> = hashes(&units).iter().map(|&hash| u64::from(hash)).collect();
             let expected: Vec<Mark> = crate::winnow::choose(&hashes, window(units.len()))
                 .iter()
@@ -205,8 +205,8 @@ mod tests {
         }
 
         #[test]
-        fn a_long_text_meets_a_short_one(text in prop::collection::vec(any::<u32>(), 300..400), from in 0usize..200) {
-            let part = &text[from..from + RUN + 7];
+        fn a_long_text_meets_a_short_one(text in prop::collection::vec(any::<u32>(), 300..800), from in 0usize..200) {
+            let part = &text[from..from + RUN + SPARSE - 1];
             let of_part: Vec<u32> = of(part).iter().map(|mark| mark.hash).collect();
             prop_assert!(of(&text).iter().any(|mark| of_part.contains(&mark.hash)));
         }

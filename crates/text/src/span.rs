@@ -257,6 +257,45 @@ impl<'a> CodePoints<'a> {
     }
 }
 
+/// Turns byte offsets of one text into code point offsets, in any order.
+///
+/// ```
+/// use leitong_text::span::PointIndex;
+/// let points = PointIndex::new("雷同 a");
+/// assert_eq!([points.at(7), points.at(0), points.at(3)], [3, 0, 1]);
+/// ```
+#[derive(Debug)]
+pub struct PointIndex<'a> {
+    text: &'a [u8],
+    /// How many code points start before each block.
+    before: Vec<u32>,
+}
+
+impl<'a> PointIndex<'a> {
+    const BLOCK: usize = 256;
+
+    /// The index of a text.
+    #[must_use]
+    pub fn new(text: &'a str) -> Self {
+        let text = text.as_bytes();
+        let (mut before, mut sum) = (Vec::with_capacity(text.len() / Self::BLOCK + 2), 0);
+        before.push(sum);
+        for block in text.chunks(Self::BLOCK) {
+            sum += starts(block) as u32;
+            before.push(sum);
+        }
+        Self { text, before }
+    }
+
+    /// How many code points start before byte `offset`.
+    #[must_use]
+    pub fn at(&self, offset: usize) -> usize {
+        let end = offset.min(self.text.len());
+        let block = end / Self::BLOCK;
+        self.before[block] as usize + starts(&self.text[block * Self::BLOCK..end])
+    }
+}
+
 /// How many code points start in these bytes, eight bytes at a time: all but those of the form `10xxxxxx` start one.
 fn starts(bytes: &[u8]) -> usize {
     const EACH: u64 = 0x0101_0101_0101_0101;
@@ -274,14 +313,15 @@ mod tests {
 
     #[test]
     fn code_points_are_counted_in_any_order() {
-        let text = "雷同 a ünïcode 𠮷野家 如有雷同，纯属巧合 the quick brown fox".repeat(3);
+        let text = "雷同 a ünïcode 𠮷野家 如有雷同，纯属巧合 the quick brown fox".repeat(20);
         let expected = |offset: usize| text.char_indices().take_while(|(at, _)| *at < offset).count();
-        let mut points = CodePoints::new(&text);
+        let (mut points, index) = (CodePoints::new(&text), PointIndex::new(&text));
         let offsets = text.char_indices().map(|(at, _)| at);
         for (near, far) in offsets.clone().zip(offsets.rev()) {
             assert_eq!([points.at(near), points.at(far)], [expected(near), expected(far)]);
+            assert_eq!(index.at(far), expected(far));
         }
-        assert_eq!(points.at(usize::MAX), text.chars().count());
+        assert_eq!([points.at(usize::MAX), index.at(usize::MAX)], [text.chars().count(); 2]);
     }
 
     #[test]

@@ -84,7 +84,7 @@ impl Tally {
             let weight = scoring.weight(list.documents as usize - 1);
             if weight < full {
                 common.push(at);
-                together += weight;
+                together = u32::saturating_add(together, weight);
                 continue;
             }
             for &document in earlier(&list, ordinal, scoring) {

@@ -60,6 +60,9 @@ impl Content {
             Some(text) => {
                 let mut reading = Reading::default();
                 BENCH.with_borrow_mut(|(reader, _)| reader.read(text, &mut reading));
+                // Many are kept at a time, and reading takes room for more than there turns out to be.
+                reading.units.shrink_to_fit();
+                reading.marks.shrink_to_fit();
                 Some(Self::Text(reading))
             }
             None if signals.outline.marks.is_empty() => None,

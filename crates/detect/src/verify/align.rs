@@ -17,8 +17,8 @@ const COMBINATIONS: usize = 9;
 /// Units of a text that is aligned by runs shorter than marks, and of the longest text beside it.
 const POST: usize = 64;
 const LONGEST_BESIDE: usize = 512;
-/// Marks of long texts are sparse. Where that leaves more than one and less than nine tenths of the shorter text without a partner,
-/// the rest is aligned by as many marks as shorter texts have.
+/// Marks of long texts are sparse. Where they align from one tenth to nine tenths of the shorter text, the rest is aligned by as many
+/// marks as shorter texts have.
 const DENSE: usize = 8;
 const SOME_TENTHS: usize = 1;
 const MOST_TENTHS: usize = 9;
@@ -63,7 +63,7 @@ pub struct Scratch {
     pub(super) numbers: [Vec<super::numbers::Number>; 2],
     room: marks::Room,
     dense: [Vec<Mark>; 2],
-    /// The passages found, in the order of their seeds in the first text.
+    /// The passages found.
     pub passages: Vec<Passage>,
 }
 
@@ -110,9 +110,9 @@ impl Scratch {
 
     /// What the seeds weigh, on average.
     fn mean_weight(&self) -> u32 {
-        match self.seeds.len() as u32 {
+        match self.seeds.len() as u64 {
             0 => super::FULL,
-            count => self.seeds.iter().map(|seed| seed.weight).sum::<u32>() / count,
+            count => (self.seeds.iter().map(|seed| u64::from(seed.weight)).sum::<u64>() / count) as u32,
         }
     }
 

@@ -8,10 +8,11 @@ use super::evidence::Evidence;
 use super::numbers::Numbers;
 use super::reading::Reading;
 use super::{FULL, numbers};
-use leitong_fingerprint::marks::{Mark, RUN};
+use leitong_fingerprint::marks::{Mark, RUN, SPARSE};
 
-/// Units between two marks of a chain at most: a window and two runs.
-const APART: u32 = 24;
+/// Units between two marks of a chain at most: a unit that is edited takes the runs around it away, and with a window on either
+/// side the next marks are so far apart.
+const APART: u32 = (2 * SPARSE + RUN) as u32;
 
 /// What is known of a text that is not kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,18 +2,18 @@
 
 use super::{Evidence, Reading, Scratch, evidence};
 use crate::compare::{Both, SharedPassage};
-use leitong_text::span::{CodePoints, Span};
+use leitong_text::span::{PointIndex, Span};
 use leitong_text::units::UnitReader;
 use std::ops::Range;
 
-/// Where the units of a text stand, in code points. Counted from the last one that was asked for, so it is best asked in order.
+/// Where the units of a text stand, in code points.
 struct Places<'t> {
     spans: &'t [Span],
-    points: CodePoints<'t>,
+    points: PointIndex<'t>,
 }
 
 impl Places<'_> {
-    fn of(&mut self, units: Range<usize>) -> Range<usize> {
+    fn of(&self, units: Range<usize>) -> Range<usize> {
         let (start, end) = (self.spans[units.start].start, self.spans[units.end - 1].end);
         self.points.at(start as usize)..self.points.at(end as usize)
     }
@@ -42,7 +42,7 @@ impl PlacedText {
     /// The passages that it shares with another, in its own order, from the evidence found last.
     #[must_use]
     pub fn passages(&self, other: &Self, found: &Evidence, scratch: &Scratch) -> Vec<SharedPassage> {
-        let (mut in_x, mut in_y) = (self.places(), other.places());
+        let (in_x, in_y) = (self.places(), other.places());
         let mut passages: Vec<Vec<Run>> = if found.equal {
             let all = 0..self.reading.units.len();
             vec![vec![Both { a: all.clone(), b: all }]]
@@ -54,11 +54,11 @@ impl PlacedText {
         }
         passages.retain(|runs| !runs.is_empty());
         passages.sort_by_key(|runs| (runs[0].a.start, runs[0].b.start));
-        passages.iter().map(|runs| placed(runs, &mut in_x, &mut in_y)).collect()
+        passages.iter().map(|runs| placed(runs, &in_x, &in_y)).collect()
     }
 
     fn places(&self) -> Places<'_> {
-        Places { spans: &self.spans, points: CodePoints::new(&self.text) }
+        Places { spans: &self.spans, points: PointIndex::new(&self.text) }
     }
 }
 
@@ -87,7 +87,7 @@ fn equal_runs(scratch: &Scratch, passage: usize) -> Vec<Run> {
     runs
 }
 
-fn placed(runs: &[Run], in_x: &mut Places<'_>, in_y: &mut Places<'_>) -> SharedPassage {
+fn placed(runs: &[Run], in_x: &Places<'_>, in_y: &Places<'_>) -> SharedPassage {
     let differences = runs.windows(2).map(|pair| {
         let between = |before: &Range<usize>, after: &Range<usize>| after.start - before.end;
         between(&pair[0].a, &pair[1].a).max(between(&pair[0].b, &pair[1].b))

@@ -36,9 +36,7 @@ impl Ruling {
         match self.rule {
             Rule::Equal => true,
             Rule::Shared => found.numbers.same(),
-            // Weights can only take away.
-            Rule::None => true,
-            Rule::Covered | Rule::Passage | Rule::Passages => false,
+            Rule::Covered | Rule::Passage | Rule::Passages | Rule::None => false,
         }
     }
 }

@@ -18,7 +18,7 @@ pub fn reason(found: &Evidence, ruling: Ruling) -> String {
         Rule::Shared => {
             let share = percent(found.jaccard());
             let shared = format!("{share} of all runs of five letters are shared");
-            if found.numbers.disagree() {
+            if numbers > 0 {
                 format!("{shared} (needed: {}), though {numbers} numbers differ", percent(found.shared_bar()))
             } else {
                 format!("{shared}, and no number stands against another")

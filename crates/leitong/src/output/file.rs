@@ -123,7 +123,18 @@ pub(crate) fn target(path: &Path) -> io::Result<PathBuf> {
 /// Makes sure that a folder knows the new names of its files.
 fn sync_folder(of: &Path) -> io::Result<()> {
     let folder = of.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        // Not every file system can, and not every folder may be opened; the files themselves are whole.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied
+            ) =>
+        {
+            Ok(())
+        }
+        other => other,
+    }
 }
 
 /// Puts a file that is whole in the place of another.

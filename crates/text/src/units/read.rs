@@ -52,9 +52,7 @@ impl Sink for Bare<'_> {
 
     #[inline]
     fn put_word(&mut self, units: [Unit; 2], _: usize, letters: usize) {
-        if let Some(places) = self.units.get_mut(self.count..self.count + 2) {
-            places.copy_from_slice(&units);
-        }
+        self.units[self.count..self.count + 2].copy_from_slice(&units);
         self.count += 1 + usize::from(letters > LETTERS_A_UNIT);
     }
 }

@@ -59,6 +59,13 @@ fn every_character_reads_like_the_plain_way() {
 }
 
 proptest! {
+    /// Long enough for blocks, with everything that ends them.
+    #[test]
+    fn latin_text_reads_like_the_plain_way(text in "([a-zA-Z]{1,12}|[0-9]{1,3}|[ ,.\n\t-]{1,3}|[\x00\x07\x7fé雷，]){0,90}") {
+        let expected: Vec<Unit> = plainly(&text).into_iter().map(|(unit, _)| unit).collect();
+        prop_assert_eq!(read(&text), expected, "{:?}", &text);
+    }
+
     #[test]
     fn reads_like_the_plain_way(text in "([a-zA-Z0-9]{0,6}|[雷同純屬巧合，。！ ]{0,6}|[äéßøДжω가각ｱｶﾞ\u{301}\u{200b}①㎏ﬁ½𠮷\u{2F81A}]{0,3}|\\PC{0,4}){0,8}") {
         let expected = plainly(&text);

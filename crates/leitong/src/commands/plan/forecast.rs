@@ -30,7 +30,8 @@ impl Forecast {
         let apart = (sample.apart as f64 * times * times).min(documents);
         let seconds = (sample.taking + sample.finding + sample.copying) * times
             + sample.evidence * (near_by + 2.0 * apart);
-        // Marks are held as 8 bytes each, in vectors that grow; half of the memory is theirs, and what does not fit is on disk.
+        // Marks are held as 8 bytes each, and lists are made of them; half of the memory is theirs, and what does not fit is on
+        // disk.
         let marks = sample.marks as f64 / 4.0 * times;
         let held = (marks * 8.0 * 1.4).min(memory as f64 * 0.6);
         let spilled = if marks * 8.0 > memory as f64 / 2.0 { marks * 10.0 } else { 0.0 };

@@ -5,7 +5,6 @@ use crate::input::InputError;
 use crate::input::raw::{self, Read, Shape, Source, Wanted};
 use crate::output::{Failure, Progress};
 use leitong_detect::batch::{Corpus, Run};
-use leitong_detect::verify::shared_passages;
 use parquet::file::reader::FileReader;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -180,8 +179,7 @@ fn time_evidence(run: &Run, pairs: &[(u32, u32)]) -> Result<f64, Failure> {
     }
     let begun = Instant::now();
     pairs.par_iter().try_for_each(|&(a, b)| {
-        run.judge(a, b)?;
-        std::hint::black_box(shared_passages(&run.text(a)?, &run.text(b)?));
+        std::hint::black_box(run.explain(a, b)?);
         Ok::<(), Failure>(())
     })?;
     Ok(begun.elapsed().as_secs_f64() / pairs.len() as f64)

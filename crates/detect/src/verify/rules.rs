@@ -44,6 +44,9 @@ impl Ruling {
 /// The share of all five-unit runs that makes two texts near, and what is added for common text whose numbers are not the same.
 const SHARED: f64 = 0.43;
 const SHARED_COMMON: f64 = 0.2;
+/// Where more than this of what is shared is common it is a template, and numbers that stand against each other part two pages of
+/// it whatever their share.
+const TEMPLATE: f64 = 0.5;
 /// The part of a text that has to be covered, and what is added for a short one and for what else the longer one has: with
 /// both at most so much.
 const COVERED: f64 = 0.39;
@@ -99,6 +102,9 @@ impl Evidence {
             return SHARED;
         }
         let common = 1.0 - self.rare / f64::from(self.matched.max(1));
+        if common > TEMPLATE && self.numbers.disagree() {
+            return f64::INFINITY;
+        }
         SHARED + SHARED_COMMON * common + NUMBERS * self.numbers.different(self.a)
     }
 

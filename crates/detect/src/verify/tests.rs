@@ -172,6 +172,19 @@ fn marks_alone_see_the_same_at_large() {
     assert!(by_marks(&book, &edited).is_duplicate());
 }
 
+#[test]
+fn one_number_parts_two_pages_of_a_template() {
+    let numbers =
+        Numbers { arabic_only_a: 1, arabic_only_b: 1, in_a: 9, only_a: 1, only_b: 1, ..Numbers::default() };
+    let page =
+        Evidence { a: 1100, b: 1100, matched: 1000, rare: 10.0, runs: 3, numbers, ..Evidence::default() };
+    assert!(!rule(&page).verdict.is_duplicate(), "{:?}", rule(&page));
+    assert!(
+        rule(&Evidence { rare: 1000.0, ..page }).verdict.is_duplicate(),
+        "one date does not part what is rare"
+    );
+}
+
 proptest! {
     #[test]
     fn alignment_is_one_to_one_and_true(a in "[ab雷同12]{0,80}", b in "[ab雷同12]{0,80}") {

@@ -11,6 +11,7 @@ mod run;
 use run::{Outcome, cargo, cargo_test};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use xtask::servers::{Kind, install_redis, install_search};
 
 const HELP: &str = "\
 Usage: cargo xtask <command>
@@ -18,6 +19,7 @@ Usage: cargo xtask <command>
   test           every test: units, properties, documents, the binary, the docs
   test --quick   the everyday part, a few minutes
   check          formatting, lints and documentation, warnings denied
+  servers        gets the servers that tests start: Redis, OpenSearch 2 and 3, Elasticsearch 7, 8 and 9
   bench          the benchmarks, on ../shared/data (release build)
 ";
 
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         ["test"] => test(false),
         ["test", "--quick"] => test(true),
         ["check"] => check(),
+        ["servers"] => servers(Kind::ALL.as_slice()),
         ["bench"] => bench(),
         _ => {
             eprint!("{HELP}");
@@ -60,6 +63,8 @@ fn documentation() -> Outcome<()> {
 }
 
 fn test(quick: bool) -> Outcome<()> {
+    // The everyday part does without those that take minutes to download and to start.
+    servers(if quick { &[] } else { &Kind::ALL })?;
     let quick_flag: &[(&str, &str)] = if quick { &[("LEITONG_QUICK", "1")] } else { &[] };
     let mut tally = cargo_test(&["test", "--workspace", "--locked"], quick_flag)?;
     tally.add("links in the documents", links::check(&root()));
@@ -67,6 +72,19 @@ fn test(quick: bool) -> Outcome<()> {
         tally.add("documentation without warnings", documentation());
     }
     tally.report()
+}
+
+/// Installs servers. What cannot be had is said; the tests that need it say that they are skipped.
+fn servers(kinds: &[Kind]) -> Outcome<()> {
+    let redis = std::iter::once(("redis", install_redis()));
+    let search = kinds.iter().map(|kind| (kind.name(), install_search(*kind)));
+    for (name, installed) in redis.chain(search) {
+        match installed {
+            Ok(()) => println!("{name}: installed"),
+            Err(why) => println!("{name}: not to be had ({why})"),
+        }
+    }
+    Ok(())
 }
 
 fn bench() -> Outcome<()> {

@@ -7,12 +7,13 @@ use crate::recipe::Features;
 use crate::value::{Answer, Value};
 use crate::{python, units};
 use leitong_fingerprint::Fingerprint;
-use leitong_fingerprint::hash::{Algorithm, Units, murmur3_x64_128, own64};
+use leitong_fingerprint::hash::{Algorithm, Parts, Units, murmur3_x64_128, own64};
 use leitong_fingerprint::ngram::{self, Distinct};
 use leitong_fingerprint::simhash::{Counters, simhash};
 use leitong_fingerprint::weight::{Occurrence, Scheme, TagBoosts, Term, Weighing};
 use leitong_text::normalize::Normalized;
 use leitong_text::segment::Word;
+use leitong_text::tokenize::Tokenizer;
 
 /// Memory that the hot path uses again and again.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +21,11 @@ pub struct Scratch {
     hashes: Vec<u64>,
     distinct: Distinct,
     counters: Counters<1>,
+    /// Those of the distinct hashes that weigh more than 1, and how often they occur.
+    heavier: Vec<(u64, u32)>,
     runs: UnitRuns,
     words: Vec<Word>,
+    parts: Parts,
     normalized: Normalized,
     letters: String,
 }
@@ -164,16 +168,14 @@ impl Fingerprinter {
             && settings.boosts == TagBoosts::default()
     }
 
-    /// The hashes of all features of a normalised text (for characters, of its letters); the hot path.
+    /// The hashes of all features of a normalised text (for characters, of its letters), in any order; the hot path.
     fn hash_features(&self, text: &str, scratch: &mut Scratch) {
-        let Scratch { hashes, runs, words, .. } = scratch;
+        let Scratch { hashes, runs, words, parts, .. } = scratch;
         hashes.clear();
         match self.settings().simhash.features {
             Features::Units(n) => runs.each(text, n, |run| hashes.push(own64(run.as_bytes()))),
             Features::Characters(n) => ngram::hashes(text, n, hashes),
-            Features::Words => self.untagged_tokenizer().each_token(text, words, |token| {
-                hashes.push(own64(token.text.as_bytes()));
-            }),
+            Features::Words => hash_words(self.untagged_tokenizer(), text, words, parts, hashes),
             Features::PythonWindows(_) => {}
         }
     }
@@ -181,22 +183,23 @@ impl Fingerprinter {
     /// The SimHash of the features whose hashes are in the scratch memory, as a word.
     fn fold_hashes(&self, scratch: &mut Scratch) -> Option<u64> {
         let settings = &self.settings().simhash;
-        let Scratch { hashes, distinct, counters, .. } = scratch;
+        let Scratch { hashes, distinct, counters, heavier, .. } = scratch;
         counters.clear();
         distinct.count(hashes);
-        let features = distinct.hashes();
-        // Most features occur once and weigh the same, `single`: those are counted in bulk, and what the others weigh
-        // beyond that is added one by one.
-        let single = settings.weight.of_count(1);
-        let mut heaviest = 0;
-        if single == 1 {
-            counters.add_all(features.as_chunks::<1>().0);
+        let (features, counts) = (distinct.hashes(), distinct.counts());
+        // Most features weigh 1: all are counted so in bulk, and then what some weigh beyond that.
+        counters.add_all(features.as_chunks::<1>().0);
+        let weight = |count: u32| settings.weight.of_count(u64::from(count));
+        let all_are_heavier = weight(1) > 1;
+        heavier.clear();
+        for (&hash, &count) in features.iter().zip(counts) {
+            // Which ones are can hardly be predicted: so there is no branch for it.
+            heavier.push((hash, count));
+            heavier.truncate(heavier.len() - usize::from(count == 1 && !all_are_heavier));
         }
-        for (&hash, &count) in features.iter().zip(distinct.counts()) {
-            let weight = settings.weight.of_count(u64::from(count));
-            heaviest = heaviest.max(weight);
-            counters.add([hash], if single == 1 { weight - 1 } else { weight });
-        }
+        heavier.iter().for_each(|&(hash, count)| counters.add([hash], weight(count) - 1));
+        // Weights grow with counts.
+        let heaviest = counts.iter().max().map_or(0, |&count| weight(count));
         let allowed = settings.floor.allows(features.len(), heaviest, counters.total());
         allowed.then(|| counters.fold(settings.tie)[0])
     }
@@ -252,6 +255,25 @@ impl Fingerprinter {
     }
 }
 
+/// Appends the hashes of the tokens of a normalised text, in any order; `words` and `parts` are memory to be used again.
+fn hash_words(
+    tokenizer: &Tokenizer,
+    text: &str,
+    words: &mut Vec<Word>,
+    parts: &mut Parts,
+    hashes: &mut Vec<u64>,
+) {
+    if tokenizer.has_synonyms() {
+        return tokenizer.each_token(text, words, |token| hashes.push(own64(token.text.as_bytes())));
+    }
+    tokenizer.cut(text, words);
+    parts.start(words.len());
+    for &word in &*words {
+        parts.push_if(tokenizer.keeps(text, word), word.span.start, word.span.end);
+    }
+    parts.hash(text.as_bytes(), hashes);
+}
+
 /// 128 bits that equal texts have in common, and in practice only they; stored, so frozen.
 fn digest(letters: &str) -> Option<u128> {
     let (high, low) = murmur3_x64_128(letters.as_bytes(), 0);
@@ -299,7 +321,8 @@ mod tests {
     #[test]
     fn the_fast_path_equals_the_general_way() {
         let text = "今天上午九时，历时三年建设的城东图书馆正式对市民开放。图书馆共有三层，藏书三十万册，图书馆免费开放。\n\
-                    The new library opened today; the library is free. 2026年3月，借书证 3D打印 T恤。";
+                    The new library opened today; the library is free. 2026年3月，借书证 3D打印 T恤。\
+                    由此可见，yourself、because、图书馆由此可见。";
         let texts = [text, "", "图书馆", &text.repeat(3), "a b c d e f g h i j"];
         let mut fast = 0;
         for name in crate::recipe::names() {

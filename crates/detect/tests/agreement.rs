@@ -1,20 +1,28 @@
 //! What the online operations call a duplicate the batch run does too, and the other way, over the whole edit set.
-#![expect(clippy::unwrap_used, reason = "helpers of a test")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of a test")]
 
 use leitong_detect::batch::{Corpus, Options};
 use leitong_detect::detector::{
-    Collection, CollectionSettings, Detector, Document, Evidence, SimilarOptions, When,
+    CheckOptions, Collection, CollectionSettings, Detector, Document, Evidence, Match, Question,
+    SimilarOptions, When,
 };
+use leitong_detect::verdict::Verdict;
 use leitong_store::Memory;
 use leitong_text::extract::{self, extract};
 use rayon::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 const FILES: [&str; 4] = ["edits_bases", "edits_hosts", "edits_background", "edits_variants"];
-/// Of all pairs that either way calls duplicates, the share that may be called so by one alone.
-const APART: f64 = 0.001;
+/// Of all verdicts the share that may not be the same; a duplicate for one alone may none be.
+const APART: f64 = 0.0001;
+/// More matches than any document has.
+const LIMIT: usize = 1000;
+/// Documents that are stored together.
+const TOGETHER: usize = 512;
+const FEW: usize = 64;
 
 /// Ids and texts of a file of the shared data.
 fn documents(name: &str) -> Option<Vec<(String, String)>> {
@@ -37,76 +45,156 @@ fn documents(name: &str) -> Option<Vec<(String, String)>> {
     Some(lines.lines().map(document).collect())
 }
 
-type Pairs = BTreeSet<(String, String)>;
+/// What one document is to another, by their places.
+type Verdicts = BTreeMap<(usize, usize), Verdict>;
 
-fn pair(a: &str, b: &str) -> (String, String) {
-    let (a, b) = if a < b { (a, b) } else { (b, a) };
-    (a.to_owned(), b.to_owned())
+fn turned(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Contains => Verdict::Contained,
+        Verdict::Contained => Verdict::Contains,
+        same => same,
+    }
 }
 
-fn in_a_batch(documents: &[(String, String)]) -> Pairs {
+/// Both ways round.
+fn in_a_batch(documents: &[(String, String)]) -> Verdicts {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { folder: folder.path().to_owned(), memory: 1 << 28 };
     let mut corpus = Corpus::open(&options).unwrap();
     documents.chunks(4096).for_each(|part| corpus.push(part).unwrap());
     let run = corpus.finish(&|_, _, _| {}).unwrap();
-    let mut pairs = Pairs::new();
-    let id = |ordinal: u32| documents[ordinal as usize].0.as_str();
+    let mut verdicts = Verdicts::new();
+    let mut called = |a: u32, b: u32, verdict: Verdict| {
+        verdicts.insert((a as usize, b as usize), verdict);
+        verdicts.insert((b as usize, a as usize), turned(verdict));
+    };
     run.pairs(&|_, _, _| {}, &mut |found| {
-        if found.ruling.verdict.is_duplicate() {
-            for &a in run.equals(&found.a) {
-                pairs.extend(run.equals(&found.b).iter().map(|&b| pair(id(a), id(b))));
-            }
+        for &a in run.equals(&found.a) {
+            run.equals(&found.b).iter().for_each(|&b| called(a, b, found.ruling.verdict));
         }
         Ok(())
     })
     .unwrap();
-    for first in 0..run.count() {
+    for first in (0..run.count()).filter(|&first| run.first(first) == first) {
         let equals = run.equals(&first);
-        for (at, &a) in equals.iter().enumerate().filter(|_| run.first(first) == first) {
-            pairs.extend(equals[..at].iter().map(|&b| pair(id(a), id(b))));
+        for (at, &a) in equals.iter().enumerate() {
+            equals[..at].iter().for_each(|&b| called(a, b, Verdict::Exact));
         }
     }
-    pairs
+    verdicts
 }
 
-fn online(documents: &[(String, String)]) -> Pairs {
-    let detector = Detector::new(Arc::new(Memory::default()));
-    let collection: Collection = detector.create("all", &CollectionSettings::default()).unwrap();
-    for part in documents.chunks(1024) {
-        let part = part.iter().map(|(id, text)| Document::new(id, text)).collect();
-        assert!(collection.add(part, When::Replace, Evidence::None).unwrap().iter().all(Result::is_ok));
+/// A collection in memory.
+struct Stored<'d> {
+    documents: &'d [(String, String)],
+    places: HashMap<&'d str, usize>,
+    collection: Collection,
+}
+
+impl<'d> Stored<'d> {
+    fn new(documents: &'d [(String, String)]) -> Self {
+        let detector = Detector::new(Arc::new(Memory::default()));
+        let collection: Collection = detector.create("all", &CollectionSettings::default()).unwrap();
+        let places = documents.iter().enumerate().map(|(place, (id, _))| (id.as_str(), place)).collect();
+        Self { documents, places, collection }
     }
-    let options = SimilarOptions { limit: 1000, ..SimilarOptions::default() };
-    let duplicates = |(id, _): &(String, String)| {
-        let page = collection.similar(id, &options).unwrap();
-        assert!(page.next.is_none(), "more than a thousand matches of {id}");
-        let duplicates = page.matches.into_iter().filter(|found| found.verdict.is_duplicate());
-        duplicates.map(|found| pair(id, &found.id)).collect::<Vec<_>>()
+
+    fn add(&self, places: Range<usize>) {
+        let documents = self.documents[places].iter().map(|(id, text)| Document::new(id, text)).collect();
+        let added = self.collection.add(documents, When::Replace, Evidence::None).unwrap();
+        assert!(added.iter().all(Result::is_ok));
+    }
+
+    fn called(&self, asked: usize, matches: Vec<Match>) -> Vec<((usize, usize), Verdict)> {
+        assert!(matches.len() < LIMIT, "too many matches of {}", self.documents[asked].0);
+        matches.into_iter().map(|found| ((asked, self.places[&*found.id]), found.verdict)).collect()
+    }
+
+    fn similar(&self, place: usize) -> Vec<((usize, usize), Verdict)> {
+        let options = SimilarOptions { limit: LIMIT, ..SimilarOptions::default() };
+        self.called(place, self.collection.similar(&self.documents[place].0, &options).unwrap().matches)
+    }
+
+    fn check(&self, place: usize) -> Vec<((usize, usize), Verdict)> {
+        let (id, text) = &self.documents[place];
+        let question = Question { limit: LIMIT, ..Question::with_id(id, text) };
+        let checked = self.collection.check(vec![question], &CheckOptions::default()).unwrap();
+        self.called(place, checked.into_iter().next().unwrap().unwrap().matches)
+    }
+
+    fn all(&self, ask: impl Fn(usize) -> Vec<((usize, usize), Verdict)> + Sync) -> Verdicts {
+        let places: Vec<usize> = (0..self.documents.len()).collect();
+        places.par_iter().flat_map_iter(|&place| ask(place)).collect::<Vec<_>>().into_iter().collect()
+    }
+}
+
+/// What two ways say otherwise, and of that what is a duplicate for one of them alone.
+fn apart(one: &Verdicts, other: &Verdicts) -> (usize, Vec<(usize, usize)>) {
+    let keys: BTreeSet<(usize, usize)> = one.keys().chain(other.keys()).copied().collect();
+    let differ: Vec<_> = keys.into_iter().filter(|key| one.get(key) != other.get(key)).collect();
+    let is_duplicate = |verdicts: &Verdicts, key: &(usize, usize)| {
+        verdicts.get(key).is_some_and(|verdict| verdict.is_duplicate())
     };
-    documents.par_iter().flat_map_iter(duplicates).collect::<Vec<_>>().into_iter().collect()
+    let count = differ.len();
+    let duplicates = differ.into_iter().filter(|key| is_duplicate(one, key) != is_duplicate(other, key));
+    (count, duplicates.collect())
+}
+
+fn edit_set(test: &str) -> Option<Vec<(String, String)>> {
+    if std::env::var_os("LEITONG_QUICK").is_some() {
+        println!("skipped: {test} (takes minutes; the full run has it)");
+        return None;
+    }
+    let files = FILES.map(documents).into_iter().collect::<Option<Vec<_>>>();
+    if files.is_none() {
+        println!("skipped: {test} (needs ../shared/data)");
+    }
+    Some(files?.into_iter().flatten().collect())
 }
 
 #[test]
 fn online_and_batch_agree() {
-    if std::env::var_os("LEITONG_QUICK").is_some() {
-        println!("skipped: online_and_batch_agree (takes minutes; the full run has it)");
-        return;
+    let Some(documents) = edit_set("online_and_batch_agree") else { return };
+    let stored = Stored::new(&documents);
+    (0..documents.len()).step_by(TOGETHER).for_each(|from| {
+        stored.add(from..documents.len().min(from + TOGETHER));
+    });
+    let batch = in_a_batch(&documents);
+    assert!(batch.len() > 100_000, "only {} verdicts", batch.len());
+    for (way, online) in [
+        ("similar", stored.all(|place| stored.similar(place))),
+        ("check", stored.all(|place| stored.check(place))),
+    ] {
+        let (differ, duplicates) = apart(&batch, &online);
+        println!("{way}: {} verdicts, {differ} of them other than in a batch", online.len());
+        assert!(duplicates.is_empty(), "{way}: {duplicates:?}");
+        assert!((differ as f64) <= APART * batch.len() as f64, "{way}: {differ} of {}", batch.len());
+        let two: Vec<_> = online
+            .iter()
+            .filter(|((a, b), verdict)| {
+                online.get(&(*b, *a)).is_some_and(|other| turned(*other) != **verdict)
+            })
+            .collect();
+        assert!(two.is_empty(), "{way}: both ways round, {two:?}");
     }
-    let Some(files) = FILES.map(documents).into_iter().collect::<Option<Vec<_>>>() else {
-        println!("skipped: online_and_batch_agree (needs ../shared/data)");
-        return;
-    };
-    let documents: Vec<(String, String)> = files.into_iter().flatten().collect();
-    let (batch, online) = (in_a_batch(&documents), online(&documents));
-    let apart: Vec<_> = batch.symmetric_difference(&online).collect();
-    let all = batch.union(&online).count();
-    println!("{all} pairs called duplicates, {} of them one way alone", apart.len());
-    assert!(all > 20_000, "only {all} pairs");
-    assert!(
-        (apart.len() as f64) <= APART * all as f64,
-        "{} of {all}: {:?}",
-        apart.len(),
-        &apart[..apart.len().min(9)]
-    );
+}
+
+/// Whether a document is asked for before it is stored or after: what is said of it is the same.
+#[test]
+fn before_and_after() {
+    let Some(documents) = edit_set("before_and_after") else { return };
+    let stored = Stored::new(&documents);
+    let (mut checked, mut differ) = (0, Vec::new());
+    for from in (0..documents.len()).step_by(FEW) {
+        let last = documents.len().min(from + FEW) - 1;
+        stored.add(from..last);
+        let before = stored.check(last);
+        stored.add(last..last + 1);
+        checked += before.len();
+        if before != stored.check(last) {
+            differ.push(last);
+        }
+    }
+    assert!(checked > 1000, "only {checked} verdicts");
+    assert!(differ.is_empty(), "{differ:?}");
 }

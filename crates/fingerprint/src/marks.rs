@@ -68,7 +68,7 @@ impl crate::machine::Work for Choose<'_> {
     fn run(self) {
         self.room.hash_runs();
         self.room.winnow(self.window);
-        collect(&self.room.now, self.marks);
+        collect(&mut self.room.now, self.marks);
     }
 }
 
@@ -137,17 +137,19 @@ impl Room {
 
 /// The different ones of smallest hashes, in order: equal ones are neighbours.
 #[inline(always)]
-fn collect(smallest: &[u64], marks: &mut Vec<Mark>) {
-    marks.clear();
-    marks.resize(smallest.len(), Mark { hash: 0, at: 0 });
+fn collect(smallest: &mut [u64], marks: &mut Vec<Mark>) {
     let (mut count, mut last) = (0, smallest.first().map_or(0, |first| !first));
-    for &number in smallest {
+    for at in 0..smallest.len() {
+        let number = smallest[at];
         // Written in any case, and counted if it is another: whether it is cannot be foreseen.
-        marks[count] = Mark { hash: (number >> 32) as u32, at: !(number as u32) };
+        smallest[count] = number;
         count += usize::from(last != number);
         last = number;
     }
-    marks.truncate(count);
+    marks.clear();
+    marks.extend(
+        smallest[..count].iter().map(|&number| Mark { hash: (number >> 32) as u32, at: !(number as u32) }),
+    );
 }
 
 #[cfg(test)]

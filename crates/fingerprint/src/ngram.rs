@@ -47,32 +47,39 @@ impl Distinct {
     pub fn count(&mut self, hashes: &[u64]) {
         // At most half full, so that probe runs stay short.
         let size = (hashes.len() * 2).next_power_of_two().max(64);
-        self.slots.clear();
-        self.slots.resize(size, 0);
-        self.hashes.clear();
-        self.counts.clear();
-        self.firsts.clear();
+        let Self { slots, hashes: distinct, counts, firsts } = self;
+        slots.clear();
+        slots.resize(size, 0);
+        distinct.clear();
+        distinct.resize(hashes.len(), 0);
+        counts.clear();
+        counts.resize(hashes.len(), 0);
+        firsts.clear();
+        firsts.resize(hashes.len(), 0);
         let mask = size - 1;
+        let mut len = 0;
         for (at, &hash) in hashes.iter().enumerate() {
+            // Whether a hash is new can hardly be predicted, so there is no branch for it: each is written behind the last
+            // one, a free slot leads there, and it counts if that is where it was found.
+            distinct[len] = hash;
+            firsts[len] = at as u32;
             // The high bits choose the slot: they are as well mixed as any.
             let mut slot = (hash >> 32) as usize & mask;
-            loop {
-                match self.slots[slot] {
-                    0 => {
-                        self.hashes.push(hash);
-                        self.counts.push(1);
-                        self.firsts.push(at as u32);
-                        self.slots[slot] = self.hashes.len() as u32;
-                        break;
-                    }
-                    taken if self.hashes[taken as usize - 1] == hash => {
-                        self.counts[taken as usize - 1] += 1;
-                        break;
-                    }
-                    _ => slot = (slot + 1) & mask,
+            let number = loop {
+                let taken = slots[slot] as usize;
+                let number = if taken == 0 { len } else { taken - 1 };
+                if distinct[number] == hash {
+                    break number;
                 }
-            }
+                slot = (slot + 1) & mask;
+            };
+            slots[slot] = number as u32 + 1;
+            counts[number] += 1;
+            len += usize::from(number == len);
         }
+        distinct.truncate(len);
+        counts.truncate(len);
+        firsts.truncate(len);
     }
 
     /// The distinct hashes, in order of first appearance.

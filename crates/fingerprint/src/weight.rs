@@ -41,6 +41,7 @@ pub enum Scheme {
 impl Scheme {
     /// The weight of a term that occurs `count` times, for the schemes that look at nothing else; the others treat
     /// every term alike here, as `uniform` does.
+    #[inline]
     #[must_use]
     pub fn of_count(self, count: u64) -> u64 {
         match self {

@@ -84,6 +84,8 @@ enum Command {
     Compact(commands::compact::Args),
     /// Check whether everything in a database fits together, and mend it
     CheckDb(commands::check_db::Args),
+    /// Keep fingerprints in an index of articles that others write, and search there
+    Articles(commands::articles::Args),
     /// List the built-in recipes, or print one
     Recipes(commands::recipes::Args),
     /// Measure the parts of this program on this machine
@@ -118,6 +120,7 @@ fn main() -> ExitCode {
         Command::Import(args) => commands::export::import(args),
         Command::Compact(args) => commands::compact::run(args),
         Command::CheckDb(args) => commands::check_db::run(args),
+        Command::Articles(args) => commands::articles::run(args),
         Command::Recipes(args) => commands::recipes::run(args),
         Command::Bench(args) => commands::bench::run(args),
     };

@@ -139,6 +139,48 @@ pub enum StoreError {
         /// What went wrong there.
         why: String,
     },
+    /// The address of a server that cannot be one.
+    #[error("{address}: {what}")]
+    Address {
+        /// As it was given, without a password.
+        address: String,
+        /// What is wrong and what to do.
+        what: String,
+    },
+    /// A server does not answer. Nothing was changed.
+    #[error("{server} does not answer ({why}): check that it runs, its address and the network")]
+    Unreachable {
+        /// Its address, without a password.
+        server: String,
+        /// What was tried, and how it failed.
+        why: String,
+    },
+    /// A server that answers, but not with what was asked for. Nothing was changed.
+    #[error("{server}: {what}")]
+    Refused {
+        /// Its address, without a password.
+        server: String,
+        /// What it said and what to do about it.
+        what: String,
+    },
+    /// A server that went away in the middle of a change.
+    #[error(
+        "{server} went away while it was changing something ({why}): the change may have been made or not; ask, or make it again"
+    )]
+    Uncertain {
+        /// Its address, without a password.
+        server: String,
+        /// How it failed.
+        why: String,
+    },
+    /// What a server gave back is not what was stored there.
+    #[error("{server}: {what}; something else may write to the same keys or index")]
+    Foreign {
+        /// Its address, without a password.
+        server: String,
+        /// What it is.
+        what: String,
+    },
     /// The index of fingerprints failed.
     #[error(transparent)]
     Index(HammingError),

@@ -5,19 +5,25 @@
 //!
 //! A store knows records and probes, never verdicts: judging is the caller's.
 
+mod blocks;
 mod clock;
+mod codec;
 pub mod embedded;
 mod error;
+mod findings;
 mod marks;
 mod memory;
 mod near;
+pub mod opensearch;
 mod rank;
 mod record;
+pub mod redis;
 mod seam;
 
 pub use clock::Clock;
 pub use embedded::Embedded;
 pub use error::StoreError;
+pub use findings::Findings;
 pub use marks::Scoring;
 pub use memory::Memory;
 pub use record::{

@@ -113,7 +113,7 @@ impl Store for Memory {
 
     fn find(&self, collection: &str, queries: &[Query]) -> Result<Vec<Found>, StoreError> {
         self.reading(collection, |room, now| {
-            queries.iter().try_for_each(|query| room.check_probes(&query.probes))?;
+            queries.iter().try_for_each(|query| room.collection.check_probes(&query.probes))?;
             // In parts: what all of many questions find would fill the memory.
             let parts = queries.chunks(ASKED).map(|part| room.find(part, &[], now));
             Ok(parts.collect::<Result<Vec<_>, StoreError>>()?.into_iter().flatten().collect())
@@ -130,7 +130,7 @@ impl Store for Memory {
         // Before the lock is taken: it reads all metadata.
         additions.iter().try_for_each(|addition| addition.record.validate())?;
         self.writing(collection, |room, now| {
-            additions.iter().try_for_each(|addition| room.check_addition(addition))?;
+            additions.iter().try_for_each(|addition| room.collection.check_addition(addition))?;
             additions.into_iter().map(|addition| room.add(addition, now)).collect()
         })
     }
@@ -183,26 +183,6 @@ impl Room {
             marks: MarkIndex::in_memory(),
             scoring,
             expiries: BTreeSet::new(),
-        })
-    }
-
-    /// Whether an addition fits the collection: asked of all before the first, so that a call with a bad one changes nothing.
-    fn check_addition(&self, addition: &Addition) -> Result<(), StoreError> {
-        for (space, fingerprint) in &addition.record.signals.near {
-            near::check_width(self.collection.space(*space)?, fingerprint)?;
-        }
-        match &addition.policy {
-            Policy::Unless { probes, .. } => self.check_probes(probes),
-            Policy::Replace | Policy::New => Ok(()),
-        }
-    }
-
-    fn check_probes(&self, probes: &[Probe]) -> Result<(), StoreError> {
-        probes.iter().try_for_each(|probe| match probe {
-            Probe::Near { space, fingerprint, within } => {
-                near::check_search(self.collection.space(*space)?, fingerprint, *within)
-            }
-            Probe::Key(_) | Probe::Marks(_) => Ok(()),
         })
     }
 

@@ -1,6 +1,7 @@
 //! What a store keeps of a document.
 
-use crate::StoreError;
+use crate::seam::{Addition, Policy, Probe};
+use crate::{StoreError, near};
 use leitong_fingerprint::Fingerprint;
 use serde_json::{Map, Value};
 
@@ -246,6 +247,27 @@ impl Collection {
         };
         let (stored, asked) = (describe(self), describe(asked));
         Err(StoreError::OtherCollection { name: self.name.clone(), stored, asked })
+    }
+
+    /// Whether a record and its policy fit: asked of all before the first is stored, so that a call with a bad one changes nothing.
+    pub(crate) fn check_addition(&self, addition: &Addition) -> Result<(), StoreError> {
+        for (space, fingerprint) in &addition.record.signals.near {
+            near::check_width(self.space(*space)?, fingerprint)?;
+        }
+        match &addition.policy {
+            Policy::Unless { probes, .. } => self.check_probes(probes),
+            Policy::Replace | Policy::New => Ok(()),
+        }
+    }
+
+    /// Whether probes fit.
+    pub(crate) fn check_probes(&self, probes: &[Probe]) -> Result<(), StoreError> {
+        probes.iter().try_for_each(|probe| match probe {
+            Probe::Near { space, fingerprint, within } => {
+                near::check_search(self.space(*space)?, fingerprint, *within)
+            }
+            Probe::Key(_) | Probe::Marks(_) => Ok(()),
+        })
     }
 
     /// The settings of a space.

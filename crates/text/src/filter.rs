@@ -3,10 +3,13 @@
 //! By text (stop words), by part of speech, and by kind (punctuation, white space). Stop words are normalised like
 //! the texts, because that is what they are compared with.
 
+mod stop_words;
+
 use serde::{Deserialize, Serialize};
 
 use crate::normalize::{Normalizer, is_punctuation};
-use crate::segment::{Tag, WordKind};
+use crate::segment::{Tag, Word, WordKind};
+use stop_words::StopWords;
 
 /// A list of stop words that comes with the crate; `data/stopwords/README.md` says where each is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,8 +119,8 @@ impl Settings {
 pub struct Filter {
     stop_words: StopWords,
     stop_tags: Vec<Tag>,
-    drop_punctuation: bool,
-    drop_whitespace: bool,
+    /// By the number of the kind.
+    drops: [bool; 4],
 }
 
 impl Filter {
@@ -128,11 +131,13 @@ impl Filter {
         let stop_words = lists.flat_map(str::lines).filter_map(|line| normal_form(line.trim(), normalizer));
         let preset = settings.stop_tag_preset.map_or(&[][..], TagPreset::tags);
         let preset = preset.iter().filter_map(|name| Tag::new(name).ok());
+        let mut drops = [false; 4];
+        drops[WordKind::Punctuation as usize] = settings.drop_punctuation;
+        drops[WordKind::Space as usize] = settings.drop_whitespace;
         Self {
             stop_words: StopWords::new(stop_words),
             stop_tags: preset.chain(settings.stop_tags.iter().copied()).collect(),
-            drop_punctuation: settings.drop_punctuation,
-            drop_whitespace: settings.drop_whitespace,
+            drops,
         }
     }
 
@@ -140,102 +145,20 @@ impl Filter {
     #[inline]
     #[must_use]
     pub fn keeps(&self, text: &str, tag: Tag, kind: WordKind) -> bool {
-        match kind {
-            WordKind::Space if self.drop_whitespace => return false,
-            WordKind::Punctuation if self.drop_punctuation => return false,
-            _ => {}
-        }
-        !self.stop_tags.contains(&tag) && !self.stop_words.contains(text)
-    }
-}
-
-/// A set of words that every word of every text is looked up in: an open hash table over the first eight bytes and the
-/// length, which are all there is of most words.
-#[derive(Clone, Debug, Default)]
-struct StopWords {
-    /// Their number is a power of two, at least half of them empty; no slots where there are no words.
-    slots: Vec<StopWord>,
-    /// A bit for the hash of every word: it stays in the first cache and sends most words away at once.
-    seen: Vec<u64>,
-}
-
-/// An empty slot is the empty word, which is never looked up.
-#[derive(Clone, Debug, Default)]
-struct StopWord {
-    start: u64,
-    word: Box<str>,
-}
-
-impl StopWords {
-    fn new(words: impl Iterator<Item = Box<str>>) -> Self {
-        let words: Vec<Box<str>> = words.filter(|word| !word.is_empty()).collect();
-        if words.is_empty() {
-            return Self::default();
-        }
-        let mut set = Self {
-            slots: vec![StopWord::default(); (words.len() * 2).next_power_of_two()],
-            seen: vec![0; 1 << (SEEN_BITS - 6)],
-        };
-        for word in words {
-            let start = start_of(&word);
-            let bit = hash_of(start, word.len()) >> (64 - SEEN_BITS);
-            set.seen[(bit / 64) as usize] |= 1 << (bit % 64);
-            let at = set.slot(start, &word);
-            set.slots[at] = StopWord { start, word };
-        }
-        set
+        self.keeps_kind(tag, kind) && !self.stop_words.contains(text)
     }
 
-    /// The slot of a word, or the empty one where it belongs.
-    #[inline]
-    fn slot(&self, start: u64, word: &str) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut at = (hash_of(start, word.len()) >> 32) as usize & mask;
-        loop {
-            let StopWord { start: found, word: other } = &self.slots[at];
-            let same = *found == start && other.len() == word.len() && (word.len() <= 8 || **other == *word);
-            if same || other.is_empty() {
-                return at;
-            }
-            at = (at + 1) & mask;
-        }
+    /// The same for a word where it stands in a text; without a branch for most words.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn keeps_at(&self, text: &str, word: Word) -> bool {
+        self.keeps_kind(word.tag, word.kind) & !self.stop_words.contains_at(text, word.span)
     }
 
     #[inline]
-    fn contains(&self, word: &str) -> bool {
-        if self.slots.is_empty() || word.is_empty() {
-            return false;
-        }
-        let start = start_of(word);
-        let bit = hash_of(start, word.len()) >> (64 - SEEN_BITS);
-        self.seen[(bit / 64) as usize] >> (bit % 64) & 1 == 1
-            && !self.slots[self.slot(start, word)].word.is_empty()
+    fn keeps_kind(&self, tag: Tag, kind: WordKind) -> bool {
+        !self.drops[kind as usize] & (self.stop_tags.is_empty() || !self.stop_tags.contains(&tag))
     }
-}
-
-/// Sixteen thousand bits, two kilobytes.
-const SEEN_BITS: u32 = 14;
-
-#[inline]
-fn hash_of(start: u64, length: usize) -> u64 {
-    (start ^ length as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-}
-
-/// The first eight bytes of a word, zeros where it has fewer.
-#[inline]
-fn start_of(word: &str) -> u64 {
-    let bytes = word.as_bytes();
-    if let Some(&eight) = bytes.first_chunk() {
-        return u64::from_le_bytes(eight);
-    }
-    // Two reads that overlap where there are fewer than eight bytes: what both hold is the same.
-    if let (Some(&first), Some(&last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        let (first, last) = (u32::from_le_bytes(first), u32::from_le_bytes(last));
-        return u64::from(first) | u64::from(last) << ((bytes.len() - 4) * 8);
-    }
-    // One to three bytes: the first, the middle and the last are all of them.
-    let byte = |at: usize| bytes.get(at).map_or(0, |&byte| u64::from(byte) << (at * 8));
-    byte(0) | byte(bytes.len() / 2) | byte(bytes.len().saturating_sub(1))
 }
 
 /// A stop word as it stands in a normalised text; `None` if it cannot stand there.
@@ -255,6 +178,7 @@ fn normal_form(word: &str, normalizer: &Normalizer) -> Option<Box<str>> {
 mod tests {
     use super::*;
     use crate::normalize::{Options, Punctuation};
+    use crate::span::Span;
 
     fn normalizer(punctuation: Punctuation) -> Normalizer {
         Normalizer::new(Options { punctuation, ..Options::default() })
@@ -269,31 +193,18 @@ mod tests {
     }
 
     #[test]
-    fn the_start_of_a_word_is_its_first_eight_bytes() {
-        for length in 0..12 {
-            let word = &"abcdefghijkl"[..length];
-            let slow = word.bytes().take(8).rev().fold(0, |start, byte| start << 8 | u64::from(byte));
-            assert_eq!(start_of(word), slow, "{word}");
-        }
-    }
-
-    #[test]
-    fn stop_words_are_a_set() {
-        let all = [StopList::Hit, StopList::Baidu, StopList::Cn, StopList::Scu, StopList::En];
-        let lists = all.map(StopList::text).concat();
-        let words: std::collections::BTreeSet<&str> = lists.lines().filter(|word| !word.is_empty()).collect();
-        let set = StopWords::new(words.iter().map(|&word| word.into()));
-        for word in &words {
-            assert!(set.contains(word), "{word}");
-            for other in [
-                &format!("{word}\0"),
-                &format!("{word}的"),
-                &word[..word.floor_char_boundary(word.len() - 1)],
-            ] {
-                assert_eq!(set.contains(other), words.contains(other), "{other:?}");
+    fn a_word_in_a_text_is_kept_like_one_alone() {
+        let filter = Filter::new(&with(&[StopList::Hit, StopList::En]), "", &normalizer(Punctuation::Keep));
+        let text = "我们的the图书馆不仅由此可见。abcdefgh you're 的";
+        let bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        for (number, &start) in bounds.iter().enumerate() {
+            for &end in &bounds[number + 1..] {
+                let word = &text[start..end];
+                let (span, kind) = (Span::new(start, end), WordKind::of(word));
+                let kept = filter.keeps_at(text, Word { span, tag: Tag::NONE, kind });
+                assert_eq!(kept, keeps(&filter, word), "{word}");
             }
         }
-        assert!(!StopWords::default().contains("的"));
     }
 
     #[test]

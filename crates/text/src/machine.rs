@@ -14,6 +14,15 @@ pub(crate) trait Work {
 pub(crate) trait Machine: Copy {
     /// The code points of the first four characters, if each of them has three bytes.
     fn four_of_three(self, text: &[u8; 16]) -> Option<[u32; 4]>;
+
+    /// One bit of each byte: bit `BIT` of byte `n` is bit `n` of the result.
+    fn bits<const BIT: i32>(self, bytes: &[u8; 64]) -> u64;
+
+    /// Moves those of eight numbers to the front whose bits are set; what is behind them is anything.
+    fn keep(self, mask: u8, numbers: &[u32; 8], kept: &mut [u32; 8]);
+
+    /// The same for eight bytes.
+    fn keep_bytes(self, mask: u8, bytes: [u8; 8]) -> [u8; 8];
 }
 
 /// Any processor of the kind.
@@ -25,7 +34,50 @@ impl Machine for Portable {
     fn four_of_three(self, _: &[u8; 16]) -> Option<[u32; 4]> {
         None // One by one is as fast.
     }
+
+    #[inline(always)]
+    fn bits<const BIT: i32>(self, bytes: &[u8; 64]) -> u64 {
+        bytes.iter().rev().fold(0, |bits, &byte| bits << 1 | u64::from(byte >> BIT & 1))
+    }
+
+    #[inline(always)]
+    fn keep(self, mask: u8, numbers: &[u32; 8], kept: &mut [u32; 8]) {
+        let mut count = 0;
+        for (at, &number) in numbers.iter().enumerate() {
+            kept[count % 8] = number; // One that is not kept is overwritten by the next one.
+            count += usize::from(mask >> at & 1);
+        }
+    }
+
+    #[inline(always)]
+    fn keep_bytes(self, mask: u8, bytes: [u8; 8]) -> [u8; 8] {
+        let (mut kept, mut count) = ([0; 8], 0);
+        for (at, byte) in bytes.into_iter().enumerate() {
+            kept[count % 8] = byte;
+            count += usize::from(mask >> at & 1);
+        }
+        kept
+    }
 }
+
+/// For each mask of eight bits which of eight numbers come first.
+#[cfg(target_arch = "x86_64")]
+static KEPT: [[u8; 8]; 256] = {
+    let mut all = [[0; 8]; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut at, mut count) = (0, 0);
+        while at < 8 {
+            if mask >> at & 1 != 0 {
+                all[mask][count] = at as u8;
+                count += 1;
+            }
+            at += 1;
+        }
+        mask += 1;
+    }
+    all
+};
 
 /// A processor that has the instructions of x86-64-v3. Made in [`run`] alone, where that is known.
 #[cfg(target_arch = "x86_64")]
@@ -61,6 +113,55 @@ impl Machine for Newer {
         // SAFETY: there is a `Newer` only where the processor has these features.
         unsafe { four(text) }
     }
+
+    #[inline(always)]
+    fn bits<const BIT: i32>(self, bytes: &[u8; 64]) -> u64 {
+        #[target_feature(enable = "avx2")]
+        #[inline]
+        fn bits<const BIT: i32>(bytes: &[u8; 64]) -> u64 {
+            use std::arch::x86_64::*;
+            let half = |from: usize| {
+                // SAFETY: 32 bytes of 64, from the first or from the middle on.
+                let bytes = unsafe { _mm256_loadu_si256(bytes.as_ptr().add(from).cast()) };
+                // To the highest bit of each byte; what comes from the byte below stays below it.
+                let shift = _mm_cvtsi32_si128(7 - BIT);
+                u64::from(_mm256_movemask_epi8(_mm256_sll_epi16(bytes, shift)) as u32)
+            };
+            half(0) | half(32) << 32
+        }
+        // SAFETY: as above.
+        unsafe { bits::<BIT>(bytes) }
+    }
+
+    #[inline(always)]
+    fn keep(self, mask: u8, numbers: &[u32; 8], kept: &mut [u32; 8]) {
+        #[target_feature(enable = "avx2")]
+        #[inline]
+        fn keep(mask: u8, numbers: &[u32; 8], kept: &mut [u32; 8]) {
+            use std::arch::x86_64::*;
+            // SAFETY: eight numbers are read and written, and eight bytes of the table read; none needs alignment.
+            unsafe {
+                let order = _mm256_cvtepu8_epi32(_mm_loadl_epi64(KEPT[usize::from(mask)].as_ptr().cast()));
+                let numbers = _mm256_loadu_si256(numbers.as_ptr().cast());
+                _mm256_storeu_si256(kept.as_mut_ptr().cast(), _mm256_permutevar8x32_epi32(numbers, order));
+            }
+        }
+        // SAFETY: as above.
+        unsafe { keep(mask, numbers, kept) };
+    }
+
+    #[inline(always)]
+    fn keep_bytes(self, mask: u8, bytes: [u8; 8]) -> [u8; 8] {
+        #[target_feature(enable = "bmi2")]
+        #[inline]
+        fn keep(mask: u8, bytes: u64) -> u64 {
+            use std::arch::x86_64::*;
+            let whole = _pdep_u64(u64::from(mask), 0x0101_0101_0101_0101) * 0xFF;
+            _pext_u64(bytes, whole)
+        }
+        // SAFETY: as above.
+        unsafe { keep(mask, u64::from_le_bytes(bytes)) }.to_le_bytes()
+    }
 }
 
 /// Does the work with the best instructions that this processor has: those of x86-64-v3 count bits, and shift and mask
@@ -89,15 +190,15 @@ pub(crate) fn run<const NEWER: bool>(work: impl Work) {
     work.run(Portable);
 }
 
-/// Asks for memory that will be read soon. A hint without effect on what is computed.
+/// Asks for an entry of a table that will be read soon. A hint without effect on what is computed.
 #[inline(always)]
-pub(crate) fn prefetch<T>(entry: &T) {
+pub(crate) fn prefetch_in<T>(table: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: SSE, which x86-64 always has; the address comes from a reference, and a prefetch may not even fault.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) };
+        // SAFETY: SSE, which x86-64 always has; a prefetch reads nothing and may not even fault, wherever it points.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(table.as_ptr().wrapping_add(at).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = entry;
+    let _ = (table, at);
 }

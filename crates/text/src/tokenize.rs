@@ -126,13 +126,11 @@ impl Tokenizer {
 
     /// Calls `see` with each token of a text that went through the same normaliser; `words` is memory to be used again.
     pub fn each_token<'a>(&'a self, text: &'a str, words: &mut Vec<Word>, mut see: impl FnMut(Token<'a>)) {
-        self.segmenter.segment(text, words);
-        if self.synonyms.is_empty() {
-            for &Word { span, tag, kind } in &*words {
-                let text = &text[span.range()];
-                if self.filter.keeps(text, tag, kind) {
-                    see(Token { text, span, tag, kind });
-                }
+        self.cut(text, words);
+        if !self.has_synonyms() {
+            for &word in words.iter().filter(|&&word| self.keeps(text, word)) {
+                let Word { span, tag, kind } = word;
+                see(Token { text: &text[span.range()], span, tag, kind });
             }
             return;
         }
@@ -149,6 +147,25 @@ impl Tokenizer {
             }
             rest = &rest[used..];
         }
+    }
+
+    /// Whether some words are replaced by others.
+    #[must_use]
+    pub fn has_synonyms(&self) -> bool {
+        !self.synonyms.is_empty()
+    }
+
+    /// Replaces the contents of `words` by all words of a text that went through the same normaliser. Where there are no
+    /// synonyms, those that count are the tokens.
+    pub fn cut(&self, text: &str, words: &mut Vec<Word>) {
+        self.segmenter.segment(text, words);
+    }
+
+    /// Whether a word of a text counts.
+    #[inline(always)]
+    #[must_use]
+    pub fn keeps(&self, text: &str, word: Word) -> bool {
+        self.filter.keeps_at(text, word)
     }
 
     fn replaced(&self, canonical: usize, first: Span, last: Span) -> Token<'_> {

@@ -29,9 +29,9 @@ pub enum BatchError {
 }
 
 impl BatchError {
-    pub(super) fn at(path: &Path) -> impl Fn(std::io::Error) -> Self + use<> {
-        let path = path.to_owned();
-        move |source| Self::File { path: path.clone(), source }
+    /// Of a file or folder. It is borrowed: this stands in every reading of a text, and nearly all go well.
+    pub(super) fn at(path: &Path) -> impl Fn(std::io::Error) -> Self + '_ {
+        |source| Self::File { path: path.to_owned(), source }
     }
 
     pub(super) fn damaged(path: &Path) -> Self {

@@ -52,7 +52,8 @@ impl Lists {
         self.memory.extend_from_slice(numbers);
         self.length += numbers.len() as u64;
         if self.memory.len() > self.most || self.file.is_some() {
-            self.write().map_err(BatchError::at(&self.folder))?;
+            let written = self.write();
+            written.map_err(BatchError::at(&self.folder))?;
         }
         Ok(at)
     }

@@ -27,7 +27,7 @@ mod spool;
 mod tests;
 
 pub use error::BatchError;
-pub use pairs::{Explained, Pair};
+pub use pairs::{Explained, Explainer, Pair};
 pub use run::Run;
 pub use select::{Fate, Selection};
 

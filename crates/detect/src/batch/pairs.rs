@@ -1,11 +1,12 @@
 //! Every pair of a run that is not different, judged.
 
-use super::run::{Bench, Proposed, Run};
+use super::run::{Bench, Look, Proposed, Run};
 use super::{BatchError, Progress, Stage};
-use crate::compare::SharedPassage;
+use crate::compare::Both;
 use crate::verdict::Verdict;
-use crate::verify::{Evidence, PlacedText, Ruling, evidence, reason, rule};
+use crate::verify::{Evidence, PlacedPair, PlacedText, Reader, Ruling, evidence, rule};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Documents whose candidates are judged together.
 const TOGETHER: usize = 1024;
@@ -30,22 +31,38 @@ pub struct Pair {
 pub struct Explained {
     /// The pair.
     pub pair: Pair,
-    /// What decided, in words.
-    pub reason: String,
-    /// What both texts have.
-    pub passages: Vec<SharedPassage>,
+    /// The ids of both.
+    pub ids: Both<String>,
+    /// Where the passages that both texts have begin and end, in code points.
+    pub passages: Vec<Both<Range<usize>>>,
+}
+
+/// What a thread needs to explain pairs; its memory is used again for the next.
+#[derive(Default)]
+pub struct Explainer {
+    bench: Bench,
+    reader: Reader,
+    texts: [Vec<u8>; 2],
+    placed: [PlacedText; 2],
 }
 
 impl Run {
     /// Judges two documents and says why.
-    pub fn explain(&self, a: u32, b: u32) -> Result<Explained, BatchError> {
-        let mut bench = Bench::default();
-        let (x, y) = (PlacedText::new(self.text(a)?), PlacedText::new(self.text(b)?));
-        self.weights_of(&mut bench, (a, b), &x.reading)?;
-        let evidence = evidence(&x.reading, &y.reading, &bench.weights, &mut bench.scratch);
-        let pair = Pair { a, b, ruling: rule(&evidence), evidence, weighed: true };
-        let passages = x.passages(&y, &evidence, &bench.scratch);
-        Ok(Explained { pair, reason: reason(&evidence, pair.ruling), passages })
+    pub fn explain(&self, explainer: &mut Explainer, a: u32, b: u32) -> Result<Explained, BatchError> {
+        let Explainer { bench, reader, texts: [x, y], placed: [in_x, in_y] } = explainer;
+        let (id_a, text_a) = self.documents.read(a, x)?;
+        let (id_b, text_b) = self.documents.read(b, y)?;
+        in_x.read(text_a, reader);
+        in_y.read(text_b, reader);
+        self.weights_of(bench, (a, b), &in_x.reading)?;
+        let evidence = evidence(&in_x.reading, &in_y.reading, &bench.weights, &mut bench.scratch);
+        let (texts, placed) = (Both { a: text_a, b: text_b }, Both { a: &*in_x, b: &*in_y });
+        let aligned = PlacedPair { texts, placed, found: &evidence, scratch: &bench.scratch };
+        Ok(Explained {
+            pair: Pair { a, b, ruling: rule(&evidence), evidence, weighed: true },
+            ids: Both { a: id_a.to_owned(), b: id_b.to_owned() },
+            passages: aligned.extents(),
+        })
     }
 
     /// Calls `each` with every pair of different texts that is not different, each once: by the later document, then by how
@@ -84,7 +101,7 @@ impl Run {
         proposed: &Proposed,
         closely: bool,
     ) -> Result<Vec<Pair>, BatchError> {
-        let Proposed { ordinal: a, others, evidence, .. } = proposed;
+        let Proposed { ordinal: a, others, looks, .. } = proposed;
         let pair = |b: u32, evidence: Evidence, weighed: bool| Pair {
             a: *a,
             b,
@@ -96,19 +113,19 @@ impl Run {
         let (mut evenly, mut read) = (None, false);
         for (at, &b) in others.iter().enumerate() {
             // What was seen when copies were looked for still holds where what is rare does not matter.
-            if let Some(mut known) = evidence.get(at).map(|&known| pair(b, known, false)) {
+            if let Some(&Look { evidence, is_decided }) = looks.get(at) {
+                let mut known = pair(b, evidence, false);
                 if known.ruling.verdict == Verdict::Different {
                     // Weights can only take away.
                     continue;
                 }
-                let decided = known.ruling.holds_for_any_weights(&known.evidence);
-                if closely || !decided {
+                if closely || !is_decided {
                     known.weighed = match evenly {
                         Some(evenly) => evenly,
                         None => *evenly.insert(self.weighs_evenly(bench, *a)?),
                     };
                 }
-                if known.weighed || (decided && !closely) {
+                if known.weighed || (is_decided && !closely) {
                     pairs.push(known);
                     continue;
                 }

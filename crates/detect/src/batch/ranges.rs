@@ -49,9 +49,8 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
-    /// The range of a document.
-    pub(super) fn of(&self, shared: &Shared, ordinal: u32) -> Result<Arc<Range>, BatchError> {
-        let number = ordinal / RANGE;
+    /// The range of this number.
+    pub(super) fn of(&self, shared: &Shared, number: u32) -> Result<Arc<Range>, BatchError> {
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = ready.iter().position(|(own, _)| *own == number) {
             let found = ready.remove(at);

@@ -1,22 +1,22 @@
 //! A run: documents, what they share, and which are copies of one another.
 
 use super::copies::Classes;
-use super::lists::{ONE_EARLIER, Shared, distinct};
+use super::lists::{List, ONE_EARLIER, RANGE, Shared, distinct};
 use super::propose::Tally;
-use super::ranges::Ranges;
+use super::ranges::{Range, Ranges};
 use super::spool::Documents;
 use super::{BatchError, Progress, Stage};
-use crate::verify::{Evidence, FULL, Reader, Reading, Scratch, evidence, is_copy, weight};
+use crate::verdict::Verdict;
+use crate::verify::{BestCopy, Evidence, FULL, Reader, Reading, Scratch, evidence, rule, weight};
 use leitong_fingerprint::marks::Mark;
 use leitong_store::Scoring;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Documents that are worked on together.
 pub(super) const TOGETHER: u32 = 4096;
 /// Candidates whose evidence is kept until it is known what weighs how much.
 const KEPT: usize = 8;
-/// A copy as good as this is not worth looking for a better one.
-const CERTAIN: f64 = 1.9;
 
 /// Documents with everything known that judging them needs.
 pub struct Run {
@@ -34,10 +34,19 @@ pub struct Run {
 pub(super) struct Proposed {
     pub(super) ordinal: u32,
     pub(super) others: Box<[u32]>,
-    /// What they have in common if all marks weigh the same, as far as it was looked at; not kept where there are many.
-    pub(super) evidence: Box<[Evidence]>,
+    /// What was seen of them, as far as it was looked at; not kept where there are many.
+    pub(super) looks: Box<[Look]>,
     /// The best copy among them.
     copy: Option<u32>,
+}
+
+/// What was seen of two documents before it was known what is rare.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    /// What they have in common if all marks weigh the same.
+    pub(super) evidence: Evidence,
+    /// Whether the verdict is the same whatever the marks will turn out to weigh.
+    pub(super) is_decided: bool,
 }
 
 /// What a thread needs to compare documents.
@@ -52,11 +61,24 @@ pub(super) struct Bench {
     tally: Tally,
     room: Vec<u32>,
     origins: Vec<u32>,
+    /// The range that was asked for last.
+    range: Option<(u32, Arc<Range>)>,
     /// Hashes of shared marks and what they weigh, by hash; empty where all weigh the same.
     weighed: Vec<(u32, u32)>,
 }
 
 impl Bench {
+    /// The range of a document. Most ask for the same one again and again: only the first has to wait for others.
+    fn range(&mut self, run: &Run, ordinal: u32) -> Result<Arc<Range>, BatchError> {
+        let number = ordinal / RANGE;
+        if let Some((_, range)) = self.range.as_ref().filter(|(own, _)| *own == number) {
+            return Ok(Arc::clone(range));
+        }
+        let range = run.ranges.of(&run.shared, number)?;
+        self.range = Some((number, Arc::clone(&range)));
+        Ok(range)
+    }
+
     pub(super) fn read_own(&mut self, run: &Run, ordinal: u32) -> Result<(), BatchError> {
         let Self { reader, own, bytes, .. } = self;
         run.documents.with_text(ordinal, bytes, |text| reader.read(text, own))
@@ -71,6 +93,13 @@ impl Bench {
                 weighed.binary_search_by_key(&mark.hash, |&(hash, _)| hash).map_or(FULL, |at| weighed[at].1)
             }));
         }
+    }
+
+    /// Gives the marks of the document read last their weights.
+    fn weigh_own(&mut self) {
+        let own = std::mem::take(&mut self.own);
+        self.set_weights(&own.marks);
+        self.own = own;
     }
 
     /// What the document read last and another have in common.
@@ -124,7 +153,7 @@ impl Run {
 
     /// The text of a document.
     pub fn text(&self, ordinal: u32) -> Result<String, BatchError> {
-        Ok(self.documents.get(ordinal)?.1)
+        self.documents.text(ordinal)
     }
 
     /// Does something with every document of a stretch, on all cores; answers in order.
@@ -145,43 +174,68 @@ impl Run {
         if self.classes.sizes[ordinal as usize] == 0 {
             return Ok(None);
         }
-        let range = self.ranges.of(&self.shared, ordinal)?;
+        let range = bench.range(self, ordinal)?;
         let (lists, marks) = (&self.shared.lists, &self.shared.marks);
         let proposed = bench.tally.propose(ordinal, range.of(ordinal), lists, marks, &Scoring::DEFAULT)?;
         if proposed.is_empty() {
             return Ok(None);
         }
         bench.read_own(self, ordinal)?;
-        bench.weights.clear();
-        let mut best: Option<(f64, u32)> = None;
-        let mut looked_at = Vec::new();
+        bench.weighed.clear();
+        let mut best = BestCopy::default();
+        let mut looks = Vec::new();
         for &other in &proposed {
-            let found = bench.compare(self, other)?;
+            bench.weights.clear();
+            let evidence = bench.compare(self, other)?;
             if proposed.len() <= KEPT {
-                looked_at.push(found);
+                let is_decided = self.is_decided(bench, ordinal, &evidence)?;
+                looks.push(Look { evidence, is_decided });
             }
-            if let Some(strength) = is_copy(&found).filter(|&new| best.is_none_or(|(old, _)| new > old)) {
-                best = Some((strength, other));
-            }
-            if best.is_some_and(|(strength, _)| strength >= CERTAIN) {
+            if !best.look(&evidence, other) {
                 break;
             }
         }
-        let copy = best.map(|(_, other)| other);
-        Ok(Some(Proposed { ordinal, others: proposed.into(), evidence: looked_at.into(), copy }))
+        let (others, looks) = (proposed.into(), looks.into());
+        Ok(Some(Proposed { ordinal, others, looks, copy: best.found() }))
+    }
+
+    /// Whether the verdict on the two documents compared last stays whatever their marks weigh. Marks weigh the more the fewer
+    /// sources they have, which are no more than documents, and the more they weigh the more is said: what holds for both ends
+    /// holds for all between them.
+    fn is_decided(&self, bench: &mut Bench, ordinal: u32, found: &Evidence) -> Result<bool, BatchError> {
+        let ruling = rule(found);
+        if ruling.verdict == Verdict::Different || ruling.holds_for_any_weights(found) {
+            return Ok(true);
+        }
+        if bench.weighed.is_empty() {
+            self.weigh_by(bench, ordinal, |list, _| list.documents)?;
+        }
+        bench.weigh_own();
+        let least = evidence(&bench.own, &bench.other, &bench.weights, &mut bench.scratch);
+        Ok(rule(&least).verdict == ruling.verdict)
     }
 
     /// What the marks weigh that a document shares with others, by their hashes; nothing where all of them weigh the same.
     fn weigh(&self, bench: &mut Bench, ordinal: u32) -> Result<(), BatchError> {
+        self.weigh_by(bench, ordinal, |list, seen| {
+            list.sources.unwrap_or_else(|| distinct(list.first, &self.origins, seen))
+        })
+    }
+
+    /// The same, with sources counted in some way.
+    fn weigh_by(
+        &self,
+        bench: &mut Bench,
+        ordinal: u32,
+        sources: impl Fn(&List<'_>, &mut Vec<u32>) -> u32,
+    ) -> Result<(), BatchError> {
         let first = self.classes.first[ordinal as usize];
-        let range = self.ranges.of(&self.shared, first)?;
+        let range = bench.range(self, first)?;
         bench.weighed.clear();
         // A mark that one other has weighs fully.
         for &at in range.of(first).iter().filter(|&&at| at & ONE_EARLIER == 0) {
             let list = self.shared.lists.get(at, &mut bench.room)?;
-            let sources =
-                list.sources.unwrap_or_else(|| distinct(list.first, &self.origins, &mut bench.origins));
-            bench.weighed.push((list.mark, weight(sources)));
+            bench.weighed.push((list.mark, weight(sources(&list, &mut bench.origins))));
         }
         if bench.weighed.iter().all(|&(_, weight)| weight == FULL) {
             bench.weighed.clear();
@@ -217,9 +271,7 @@ impl Run {
     pub(super) fn read_weighed(&self, bench: &mut Bench, pair: (u32, u32)) -> Result<(), BatchError> {
         bench.read_own(self, pair.0)?;
         self.weigh(bench, self.later(pair))?;
-        let own = std::mem::take(&mut bench.own);
-        bench.set_weights(&own.marks);
-        bench.own = own;
+        bench.weigh_own();
         Ok(())
     }
 }

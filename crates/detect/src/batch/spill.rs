@@ -51,7 +51,6 @@ impl Spill {
 
     #[cold]
     fn spill(&mut self) -> Result<(), BatchError> {
-        let at = BatchError::at(&self.folder);
         let mut write = || {
             let file = match &mut self.file {
                 Some(file) => file,
@@ -70,7 +69,7 @@ impl Spill {
             }
             Ok(())
         };
-        write().map_err(at)?;
+        write().map_err(BatchError::at(&self.folder))?;
         self.held = 0;
         Ok(())
     }

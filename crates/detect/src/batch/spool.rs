@@ -13,7 +13,7 @@ use crate::verify::{Reader, Reading};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, BufWriter, ErrorKind, IoSlice, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
@@ -68,7 +68,8 @@ pub(super) struct State {
 /// Takes documents in.
 pub(super) struct Spool {
     folder: PathBuf,
-    texts: BufWriter<File>,
+    /// Texts are long enough to be written as they are.
+    texts: File,
     marks: BufWriter<File>,
     documents: BufWriter<File>,
     pub(super) state: State,
@@ -94,12 +95,13 @@ impl Spool {
             let file = OpenOptions::new().create(true).append(true).open(&path);
             let file =
                 file.and_then(|file| file.set_len(length).map(|()| file)).map_err(BatchError::at(&path))?;
-            Ok::<_, BatchError>(BufWriter::with_capacity(1 << 18, file))
+            Ok::<_, BatchError>(file)
         };
+        let gathered = |file| BufWriter::with_capacity(1 << 18, file);
         Ok(Self {
             texts: open("texts", state.texts)?,
-            marks: open("marks", state.marks)?,
-            documents: open("documents", state.documents * ENTRY as u64)?,
+            marks: gathered(open("marks", state.marks)?),
+            documents: gathered(open("documents", state.documents * ENTRY as u64)?),
             folder: folder.to_owned(),
             state,
         })
@@ -108,13 +110,16 @@ impl Spool {
     /// Takes documents in, in order. The work is done on all cores.
     pub(super) fn push(&mut self, documents: &[(String, String)]) -> Result<(), BatchError> {
         let take = |documents: &[(String, String)]| {
-            let (mut reader, mut reading) = (Reader::default(), Reading::default());
-            documents.iter().map(|(id, text)| take(id, text, &mut reader, &mut reading)).collect::<Vec<_>>()
+            let mut bench = Bench::default();
+            documents.iter().map(|(id, text)| bench.take(id, text)).collect::<Vec<_>>()
         };
         let taken: Vec<Taken> = documents.par_chunks(AT_A_TIME).flat_map_iter(take).collect();
+        let written = self.write_texts(documents);
+        written.map_err(BatchError::at(&self.folder))?;
         for ((id, text), mut taken) in documents.iter().zip(taken) {
             taken.entry.at = self.state.texts;
-            self.write(id, text, &taken).map_err(BatchError::at(&self.folder))?;
+            let written = self.write(&taken);
+            written.map_err(BatchError::at(&self.folder))?;
             self.state.texts += (id.len() + text.len()) as u64;
             self.state.marks += taken.marks.len() as u64;
             self.state.documents += 1;
@@ -122,9 +127,25 @@ impl Spool {
         Ok(())
     }
 
-    fn write(&mut self, id: &str, text: &str, taken: &Taken) -> std::io::Result<()> {
-        self.texts.write_all(id.as_bytes())?;
-        self.texts.write_all(text.as_bytes())?;
+    /// Ids and texts, without gathering them first.
+    fn write_texts(&mut self, documents: &[(String, String)]) -> std::io::Result<()> {
+        let parts = documents.iter().flat_map(|(id, text)| [id, text]);
+        let mut parts: Vec<IoSlice<'_>> = parts.map(|part| IoSlice::new(part.as_bytes())).collect();
+        let mut rest = &mut parts[..];
+        // Empty ones do not count as written.
+        IoSlice::advance_slices(&mut rest, 0);
+        while !rest.is_empty() {
+            match self.texts.write_vectored(rest) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => IoSlice::advance_slices(&mut rest, count),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, taken: &Taken) -> std::io::Result<()> {
         self.marks.write_all(&taken.marks)?;
         self.documents.write_all(&taken.entry.bytes())
     }
@@ -133,11 +154,12 @@ impl Spool {
     pub(super) fn checkpoint(&mut self, note: &str, complete: bool) -> Result<(), BatchError> {
         self.state.note = note.to_owned();
         self.state.complete = complete;
-        self.save().map_err(BatchError::at(&self.folder))
+        let saved = self.save();
+        saved.map_err(BatchError::at(&self.folder))
     }
 
     fn save(&mut self) -> std::io::Result<()> {
-        for file in [&mut self.texts, &mut self.marks, &mut self.documents] {
+        for file in [&mut self.marks, &mut self.documents] {
             file.flush()?;
         }
         let bytes = serde_json::to_vec(&self.state).map_err(std::io::Error::other)?;
@@ -153,26 +175,38 @@ impl Spool {
     }
 }
 
-fn bytes(numbers: impl ExactSizeIterator<Item = u32>) -> Vec<u8> {
-    let mut bytes = vec![0; 4 * numbers.len()];
+/// Puts numbers as bytes in the place of what was there.
+fn put_bytes(numbers: impl ExactSizeIterator<Item = u32>, bytes: &mut Vec<u8>) {
+    bytes.resize(4 * numbers.len(), 0);
     let (places, _) = bytes.as_chunks_mut::<4>();
     places.iter_mut().zip(numbers).for_each(|(place, number)| *place = number.to_le_bytes());
-    bytes
 }
 
-fn take(id: &str, text: &str, reader: &mut Reader, reading: &mut Reading) -> Taken {
-    reader.read_in_order(text, reading);
-    let units = bytes(reading.units.iter().map(|unit| unit.value()));
-    let marks = bytes(reading.marks.iter().map(|mark| mark.hash));
-    let entry = Entry {
-        at: 0,
-        id: id.len() as u32,
-        text: text.len() as u32,
-        marks: (marks.len() / 4) as u32,
-        units: reading.units.len() as u32,
-        digest: xxh3_128(&units),
-    };
-    Taken { entry, marks }
+/// What a thread needs to take documents in.
+#[derive(Default)]
+struct Bench {
+    reader: Reader,
+    reading: Reading,
+    units: Vec<u8>,
+}
+
+impl Bench {
+    fn take(&mut self, id: &str, text: &str) -> Taken {
+        let Self { reader, reading, units } = self;
+        reader.read_in_order(text, reading);
+        put_bytes(reading.units.iter().map(|unit| unit.value()), units);
+        let mut marks = Vec::new();
+        put_bytes(reading.marks.iter().map(|mark| mark.hash), &mut marks);
+        let entry = Entry {
+            at: 0,
+            id: id.len() as u32,
+            text: text.len() as u32,
+            marks: (marks.len() / 4) as u32,
+            units: reading.units.len() as u32,
+            digest: xxh3_128(units),
+        };
+        Taken { entry, marks }
+    }
 }
 
 /// The documents of a run.
@@ -203,12 +237,22 @@ impl Documents {
         self.entries.len() as u32
     }
 
-    /// The id and the text of a document.
-    pub(super) fn get(&self, ordinal: u32) -> Result<(String, String), BatchError> {
+    /// The text of a document.
+    pub(super) fn text(&self, ordinal: u32) -> Result<String, BatchError> {
+        self.with_text(ordinal, &mut Vec::new(), str::to_owned)
+    }
+
+    /// The id and the text of a document, in memory that is used again.
+    pub(super) fn read<'r>(
+        &self,
+        ordinal: u32,
+        room: &'r mut Vec<u8>,
+    ) -> Result<(&'r str, &'r str), BatchError> {
         let entry = &self.entries[ordinal as usize];
-        let mut id = self.bytes(entry.at, entry.id as usize + entry.text as usize)?;
-        let text = id.split_off(entry.id as usize);
-        let utf8 = |bytes| String::from_utf8(bytes).map_err(|_| BatchError::damaged(&self.folder));
+        room.resize(entry.id as usize + entry.text as usize, 0);
+        self.texts.read_exact_at(room, entry.at).map_err(BatchError::at(&self.folder))?;
+        let utf8 = |bytes| simdutf8::basic::from_utf8(bytes).map_err(|_| BatchError::damaged(&self.folder));
+        let (id, text) = room.split_at(entry.id as usize);
         Ok((utf8(id)?, utf8(text)?))
     }
 

@@ -8,10 +8,11 @@ use super::answer::{Added, Match, Outcome};
 use super::document::{Document, Evidence, When};
 use super::evidence::Pair;
 use super::judge::{Asking, Judged};
-use super::order::waves;
+use super::order::Wave;
 use super::signals::Ready;
 use super::{Collection, DetectError, DocumentError};
 use leitong_store::{Addition, Candidate, Policy, Probe};
+use std::collections::BTreeMap;
 
 /// Candidates the store hands back the first time; more with every further round.
 const FIRST_LIMIT: usize = 16;
@@ -64,8 +65,8 @@ impl Collection {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// Stores documents whatever is there. Copies of one another within the batch are stored one after the other, so that
-    /// the later knows the first of its group.
+    /// Stores documents whatever is there. Copies of one another within the batch are stored after the first of their group,
+    /// so that they can name it.
     pub(super) fn add_all(
         &self,
         good: Vec<(usize, Ready)>,
@@ -74,10 +75,17 @@ impl Collection {
         if !self.settings().judge.uses_marks() {
             return self.add_by(good, policy);
         }
-        let mut added = Vec::with_capacity(good.len());
-        for mut wave in waves(good) {
-            self.find_origins(&mut wave)?;
-            added.extend(self.add_by(wave, policy)?);
+        let mut added: Vec<(usize, Added)> = Vec::with_capacity(good.len());
+        let mut versions: BTreeMap<usize, u64> = BTreeMap::new();
+        for wave in self.find_copies(good)? {
+            let stored = self.add_by(with_origins(wave, &versions), policy)?;
+            let version = |(place, added): &(usize, Added)| match added.outcome {
+                Outcome::Stored { version, .. } => Some((*place, version)),
+                // What is there instead is another text.
+                Outcome::Exists { .. } | Outcome::Duplicate { .. } => None,
+            };
+            versions.extend(stored.iter().filter_map(version));
+            added.extend(stored);
         }
         Ok(added)
     }
@@ -177,6 +185,16 @@ impl Collection {
         }
         Ok(())
     }
+}
+
+/// Documents that are copies of others of their batch get the versions of those as their origins.
+fn with_origins(wave: Wave, versions: &BTreeMap<usize, u64>) -> Vec<(usize, Ready)> {
+    let with_origin = |(place, mut ready, first): (usize, Ready, Option<usize>)| {
+        let first = first.and_then(|first| versions.get(&first));
+        ready.record.origin = ready.record.origin.or(first.copied());
+        (place, ready)
+    };
+    wave.into_iter().map(with_origin).collect()
 }
 
 impl Attempt {

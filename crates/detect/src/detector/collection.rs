@@ -97,7 +97,12 @@ impl Collection {
         let within = self.within(options.distance)?;
         let asked = each(questions, |question, scratch| self.asked(question, scratch));
         let searches = asked.iter().flatten().map(|asked| Search {
-            asking: Asking { signals: &asked.signals, text: asked.text.as_deref(), origin: None },
+            asking: Asking {
+                id: asked.id.as_deref(),
+                signals: &asked.signals,
+                text: asked.text.as_deref(),
+                origin: None,
+            },
             probes: self.probes(&asked.signals, within),
             except: asked.id.as_deref(),
             limit: asked.limit,

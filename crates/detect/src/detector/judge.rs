@@ -26,6 +26,8 @@ pub enum Judge {
 /// A document that asks.
 #[derive(Clone, Copy)]
 pub(super) struct Asking<'a> {
+    /// Its id, where it has one: what is stored under it is no other document.
+    pub(super) id: Option<&'a str>,
     pub(super) signals: &'a Signals,
     pub(super) text: Option<&'a str>,
     /// The version of the first of its group of copies, where that is known: it is stored.
@@ -34,7 +36,8 @@ pub(super) struct Asking<'a> {
 
 impl<'a> From<&'a Ready> for Asking<'a> {
     fn from(ready: &'a Ready) -> Self {
-        Self { signals: &ready.record.signals, text: ready.text(), origin: None }
+        let record = &ready.record;
+        Self { id: Some(&record.id), signals: &record.signals, text: ready.text(), origin: record.origin }
     }
 }
 

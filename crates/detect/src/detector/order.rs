@@ -1,4 +1,4 @@
-//! Who in a batch has to wait for whom.
+//! Who in a batch is a copy of whom, and who has to wait for whom.
 
 use super::Collection;
 use super::DetectError;
@@ -6,13 +6,32 @@ use super::add::Attempt;
 use super::judge::Asking;
 use super::pace::MOST_CANDIDATES;
 use super::signals::Ready;
+use super::verify::{Newcomer, Original};
+use crate::verify::COPIES;
 use leitong_fingerprint::Fingerprint;
-use leitong_store::{Probe, Query, Scoring, Signals};
+use leitong_store::{Candidate, Probe, Query, Scoring, Signals};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-/// Candidates among which a copy is looked for: those with the most marks in common come first.
-const COPIES: usize = 64;
+/// An earlier document of a batch that has marks in common with one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mate {
+    /// Where it stands in the batch.
+    pub(super) place: usize,
+    /// How many marks both have.
+    pub(super) shared: u32,
+    /// How many the one has that has fewer.
+    fewer: u32,
+}
+
+impl Mate {
+    /// Whether a store would propose it, if all that is shared is rare.
+    fn is_close(&self) -> bool {
+        let scoring = Scoring::DEFAULT;
+        self.shared.saturating_mul(scoring.weight(1)) >= scoring.need(self.fewer)
+            || scoring.may_be_spared(self.shared, self.fewer)
+    }
+}
 
 /// Marks that documents of a batch have in common.
 #[derive(Default)]
@@ -20,47 +39,71 @@ struct Mates {
     /// Who has a mark.
     holders: HashMap<u32, Vec<usize>>,
     marks: Vec<u32>,
+    /// How many marks each has in common with the one looked at.
+    shared: Vec<u32>,
 }
 
 impl Mates {
-    /// Adds a document; the earlier ones that share marks with it, how many, and the fewer of the marks of both.
-    fn add(&mut self, signals: &Signals) -> BTreeMap<usize, (u32, u32)> {
+    /// Adds a document; the earlier ones that are close to it, in order.
+    fn add(&mut self, signals: &Signals) -> Vec<Mate> {
         let (place, hashes) = (self.marks.len(), signals.outline.hashes());
         let own = hashes.len() as u32;
-        let mut shared: BTreeMap<usize, (u32, u32)> = BTreeMap::new();
+        let mut met: Vec<usize> = Vec::new();
         for hash in hashes {
             let holders = self.holders.entry(hash).or_default();
             for &holder in &*holders {
-                shared.entry(holder).or_insert((0, own.min(self.marks[holder]))).0 += 1;
+                if self.shared[holder] == 0 {
+                    met.push(holder);
+                }
+                self.shared[holder] += 1;
             }
             holders.push(place);
         }
+        met.sort_unstable();
+        let mates = met.into_iter().map(|place| Mate {
+            place,
+            shared: std::mem::take(&mut self.shared[place]),
+            fewer: own.min(self.marks[place]),
+        });
+        let close = mates.filter(Mate::is_close).collect();
         self.marks.push(own);
-        shared
+        self.shared.push(0);
+        close
     }
 }
 
-/// Parts of a batch that can be stored together: whoever may be a copy of an earlier one comes in a later part.
-pub(super) fn waves(good: Vec<(usize, Ready)>) -> Vec<Vec<(usize, Ready)>> {
-    let mut mates = Mates::default();
+/// A part of a batch that is stored together: documents, and for each the place of the one it is a copy of.
+pub(super) type Wave = Vec<(usize, Ready, Option<usize>)>;
+
+/// Parts of a batch, one to be stored after the other: whoever is a copy of another comes after the first of their group,
+/// whose version becomes its origin.
+fn waves(documents: Vec<(usize, Ready)>, originals: Vec<Option<Original>>) -> Vec<Wave> {
     let (mut by_id, mut numbers): (BTreeMap<String, usize>, Vec<usize>) = Default::default();
-    let mut waves: Vec<Vec<(usize, Ready)>> = Vec::new();
-    for (place, ready) in good {
-        let shared = mates.add(&ready.record.signals);
-        // The one with the most in common, and of equals the first: a copy has more in common than a page of the same form.
-        let close =
-            shared.iter().filter(|(_, (count, fewer))| Scoring::DEFAULT.may_be_spared(*count, *fewer));
-        let closest = close.max_by_key(|(mate, (count, _))| (*count, Reverse(**mate)));
-        let behind_mate = closest.map_or(0, |(mate, _)| numbers[*mate] + 1);
+    // Of each, the first of its group if that is in the batch.
+    let mut firsts: Vec<Option<usize>> = Vec::with_capacity(documents.len());
+    let mut origins: Vec<Option<u64>> = Vec::with_capacity(documents.len());
+    let places: Vec<usize> = documents.iter().map(|(place, _)| *place).collect();
+    let mut waves: Vec<Wave> = Vec::new();
+    for ((place, mut ready), original) in documents.into_iter().zip(originals) {
+        let (first, origin) = match original {
+            Some(Original::Stored(origin)) => (None, Some(origin)),
+            Some(Original::Mate(mate)) if origins[mate].is_some() => (None, origins[mate]),
+            Some(Original::Mate(mate)) => (Some(firsts[mate].unwrap_or(mate)), None),
+            None => (None, None),
+        };
+        let behind_first = first.map_or(0, |first: usize| numbers[first] + 1);
         // Of the same id the later replaces the earlier.
         let behind_id = by_id.get(&ready.record.id).map_or(0, |wave| wave + 1);
-        let number = behind_mate.max(behind_id);
+        let number = behind_first.max(behind_id);
         by_id.insert(ready.record.id.clone(), number);
         numbers.push(number);
+        firsts.push(first);
+        origins.push(origin);
+        ready.record.origin = origin;
         if waves.len() <= number {
             waves.resize_with(number + 1, Vec::new);
         }
-        waves[number].push((place, ready));
+        waves[number].push((place, ready, first.map(|first| places[first])));
     }
     waves
 }
@@ -74,15 +117,9 @@ impl Collection {
         let mut by_id: BTreeMap<String, usize> = BTreeMap::new();
         for later in 0..attempts.len() {
             let own = &attempts[later].ready.record;
-            let mut waits_for: Vec<usize> = if by_marks {
-                let meets = |(count, fewer): (u32, u32)| {
-                    count * 1024 >= Scoring::DEFAULT.need(fewer)
-                        || Scoring::DEFAULT.may_be_spared(count, fewer)
-                };
-                let shared = mates.add(&own.signals);
-                shared.into_iter().filter(|(_, shared)| meets(*shared)).map(|(mate, _)| mate).collect()
-            } else {
-                Vec::new()
+            let mut waits_for: Vec<usize> = match by_marks {
+                true => mates.add(&own.signals).into_iter().map(|mate| mate.place).collect(),
+                false => Vec::new(),
             };
             let near = |earlier: &usize| meet(&attempts[*earlier].ready, &attempts[later].ready, within);
             waits_for.extend((0..later).filter(near));
@@ -91,36 +128,68 @@ impl Collection {
         }
     }
 
-    /// Finds out which documents are copies of something stored.
-    pub(super) fn find_origins(&self, documents: &mut [(usize, Ready)]) -> Result<(), DetectError> {
-        if !self.settings().judge.uses_marks() {
-            return Ok(());
-        }
-        let mut marked: Vec<&mut Ready> = documents
-            .iter_mut()
-            .map(|(_, ready)| ready)
-            .filter(|ready| !ready.record.signals.outline.marks.is_empty())
-            .collect();
-        marked.chunks_mut(MOST_CANDIDATES / COPIES).try_for_each(|part| self.find_origins_of(part))
+    /// Finds out which documents are copies of something stored, or of one another, and in which parts to store them.
+    pub(super) fn find_copies(&self, documents: Vec<(usize, Ready)>) -> Result<Vec<Wave>, DetectError> {
+        let mut all = Mates::default();
+        let mates = |(_, ready): &(usize, Ready)| {
+            let mut mates = all.add(&ready.record.signals);
+            // What is to be replaced will not be there.
+            mates.retain(|mate| documents[mate.place].1.record.id != ready.record.id);
+            mates.sort_by_key(|mate| Reverse(mate.shared));
+            mates.truncate(COPIES);
+            mates
+        };
+        let mates: Vec<Vec<Mate>> = documents.iter().map(mates).collect();
+        let ready: Vec<&Ready> = documents.iter().map(|(_, ready)| ready).collect();
+        let found = self.alike(&ready)?;
+        let newcomers = ready.iter().zip(&found).zip(mates);
+        let newcomers: Vec<Newcomer<'_>> =
+            newcomers.map(|((ready, found), mates)| newcomer(ready, found, mates)).collect();
+        let originals = self.originals(&newcomers)?;
+        Ok(waves(documents, originals))
     }
 
-    fn find_origins_of(&self, documents: &mut [&mut Ready]) -> Result<(), DetectError> {
-        let query = |ready: &&mut Ready| Query {
-            probes: vec![Probe::Marks(ready.record.signals.outline.hashes())],
-            except: Some(ready.record.id.clone()),
-            after: None,
-            limit: COPIES,
-        };
-        let found = self.store().find(self.name(), &documents.iter().map(query).collect::<Vec<_>>())?;
-        let cases = documents.iter().zip(&found);
-        let cases: Vec<_> =
-            cases.map(|(ready, found)| (Asking::from(&**ready), &found.candidates[..])).collect();
-        let origins: Vec<Option<u64>> = self.copies(&cases)?;
-        for (ready, origin) in documents.iter_mut().zip(origins) {
-            ready.record.origin = origin;
+    /// Finds out which documents are copies of something stored.
+    pub(super) fn find_origins(&self, documents: &mut [(usize, Ready)]) -> Result<(), DetectError> {
+        let ready: Vec<&Ready> = documents.iter().map(|(_, ready)| ready).collect();
+        let found = self.alike(&ready)?;
+        let newcomers = ready.iter().zip(&found);
+        let newcomers: Vec<Newcomer<'_>> =
+            newcomers.map(|(ready, found)| newcomer(ready, found, Vec::new())).collect();
+        let originals = self.originals(&newcomers)?;
+        for ((_, ready), original) in documents.iter_mut().zip(originals) {
+            ready.record.origin = match original {
+                Some(Original::Stored(origin)) => Some(origin),
+                Some(Original::Mate(_)) | None => None,
+            };
         }
         Ok(())
     }
+
+    /// What is stored that each of these documents may be a copy of, if documents are found by marks.
+    fn alike(&self, documents: &[&Ready]) -> Result<Vec<Vec<Candidate>>, DetectError> {
+        let mut all = vec![Vec::new(); documents.len()];
+        if !self.settings().judge.uses_marks() {
+            return Ok(all);
+        }
+        let marked: Vec<usize> =
+            (0..all.len()).filter(|&at| !documents[at].record.signals.outline.marks.is_empty()).collect();
+        for part in marked.chunks(MOST_CANDIDATES / COPIES) {
+            let query = |&at: &usize| {
+                let record = &documents[at].record;
+                let probes = vec![Probe::Marks(record.signals.outline.hashes())];
+                Query { probes, except: Some(record.id.clone()), after: None, limit: COPIES }
+            };
+            let found = self.store().find(self.name(), &part.iter().map(query).collect::<Vec<_>>())?;
+            part.iter().zip(found).for_each(|(&at, found)| all[at] = found.candidates);
+        }
+        Ok(all)
+    }
+}
+
+fn newcomer<'a>(ready: &'a Ready, found: &'a [Candidate], mates: Vec<Mate>) -> Newcomer<'a> {
+    // What is stored under its id is replaced: it is nothing to it.
+    Newcomer { asking: Asking { id: None, ..Asking::from(ready) }, found, mates }
 }
 
 /// Whether the fingerprints or keys of one would find the other.

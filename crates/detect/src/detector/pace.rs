@@ -56,6 +56,15 @@ impl TextPace {
         self.next.min(there)
     }
 
+    /// How many can be dealt with together that need so many texts each; one at least.
+    pub(super) fn fitting(self, needed: impl Iterator<Item = usize>) -> usize {
+        let sums = needed.scan(0, |sum, count| {
+            *sum += count;
+            Some(*sum)
+        });
+        sums.take_while(|sum| *sum <= self.next).count().max(1)
+    }
+
     /// To be told the lengths of the texts of every call.
     pub(super) fn read(&mut self, lengths: impl Iterator<Item = usize>) {
         let (count, bytes) = lengths.fold((0usize, 0), |(count, bytes), length| (count + 1, bytes + length));

@@ -185,7 +185,8 @@ impl List<'_> {
         candidates.retain(|candidate| self.filter.holds(&candidate.record));
         let record = &self.asked.record;
         let origin = self.except.is_some().then(|| record.origin.unwrap_or(self.asked.version));
-        let asking = Asking { signals: &record.signals, text: record.text.as_deref(), origin };
+        let (id, text) = (self.except.as_deref(), record.text.as_deref());
+        let asking = Asking { id, signals: &record.signals, text, origin };
         let judged = self.collection.judge(&[(asking, &candidates[..])])?.pop().unwrap_or_default();
         let matches = candidates.into_iter().zip(judged.judgements);
         self.buffer.extend(matches.filter(|(_, judgement)| judgement.verdict != Verdict::Different));

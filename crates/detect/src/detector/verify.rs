@@ -1,17 +1,19 @@
 //! The verifier on stored documents: texts are fetched, copies make one source, rare passages decide.
 
 use super::judge::{Asking, Judged, by_distance};
+use super::order::Mate;
 use super::pace::TextPace;
 use super::{Collection, DetectError};
 use crate::verdict::{Judgement, Verdict};
 use crate::verify::{
-    Evidence, FULL, Reader, Reading, Scratch, Sketch, evidence, is_copy, reason, rule, sketch_evidence,
+    BestCopy, Evidence, FULL, Reader, Reading, Scratch, Sketch, evidence, reason, rule, sketch_evidence,
     weight,
 };
 use leitong_fingerprint::marks::Mark;
-use leitong_store::{Candidate, Outline, Rank, Signals, Sources, Want};
+use leitong_store::{Candidate, Outline, Rank, Signals, Sources, Stored, Want};
 use rayon::prelude::*;
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Most texts of candidates in memory at a time.
@@ -144,57 +146,84 @@ impl Asked {
 
 /// Contents by versions.
 type Contents = BTreeMap<u64, Content>;
+/// A document that asks, and its candidates.
+type Case<'a> = (Asking<'a>, &'a [Candidate]);
+
+/// What is stored of documents that are judged.
+#[derive(Default)]
+struct Known {
+    contents: Contents,
+    /// What is stored under the ids of those who ask: the digest of the letters, and the origin.
+    own: BTreeMap<String, (Option<u128>, u64)>,
+}
+
+impl Known {
+    /// What is stored of the document that asks: the origin if it is the same text, and else the id under which another is
+    /// stored, which does not count beside it.
+    fn own(&self, asking: &Asking<'_>) -> (Option<u64>, Option<String>) {
+        let Some((id, (exact, origin))) = asking.id.and_then(|id| self.own.get_key_value(id)) else {
+            return (None, None);
+        };
+        match exact.is_some() && *exact == asking.signals.exact {
+            true => (Some(*origin), None),
+            false => (None, Some(id.clone())),
+        }
+    }
+}
 
 impl Collection {
-    pub(super) fn verify<'a>(
-        &self,
-        cases: &[(Asking<'a>, &'a [Candidate])],
-    ) -> Result<Vec<Judged>, DetectError> {
+    pub(super) fn verify(&self, cases: &[Case<'_>]) -> Result<Vec<Judged>, DetectError> {
         let mut judged = Vec::with_capacity(cases.len());
         let (mut pace, mut rest) = (TextPace::new(TEXTS), cases);
         while !rest.is_empty() {
-            // As many cases as have few enough candidates together; one at least.
-            let mut count = 0;
-            let fits = |case: &&(Asking<'a>, &'a [Candidate])| {
-                count += case.1.len();
-                count <= pace.limit(TEXTS)
-            };
-            let (together, others) = rest.split_at(rest.iter().take_while(fits).count().max(1));
-            let contents = self.contents(together.iter().flat_map(|(_, found)| *found), &mut pace)?;
-            judged.extend(self.verify_some(together, &contents)?);
+            let (together, others) = rest.split_at(pace.fitting(rest.iter().map(|(_, found)| found.len())));
+            let known = self.known(together, &mut pace)?;
+            judged.extend(self.verify_some(together, &known)?);
             rest = others;
         }
         Ok(judged)
     }
 
-    /// For each document, the version of the first of the group of copies that it belongs to.
-    pub(super) fn copies<'a>(
-        &self,
-        cases: &[(Asking<'a>, &'a [Candidate])],
-    ) -> Result<Vec<Option<u64>>, DetectError> {
-        let contents =
-            self.contents(cases.iter().flat_map(|(_, found)| *found), &mut TextPace::new(TEXTS))?;
-        Ok(each(cases, |(asking, found)| {
-            let asked = if found.is_empty() { None } else { Asked::new(asking) }?;
-            origin(found, &asked.compare_all(found, &contents))
-        }))
+    /// What each of these documents is a copy of, if it is one.
+    pub(super) fn originals(&self, all: &[Newcomer<'_>]) -> Result<Vec<Option<Original>>, DetectError> {
+        let mut is_read = vec![false; all.len()];
+        for (at, one) in all.iter().enumerate() {
+            is_read[at] |= !(one.found.is_empty() && one.mates.is_empty());
+            one.mates.iter().for_each(|mate| is_read[mate.place] = true);
+        }
+        let places: Vec<usize> = (0..all.len()).collect();
+        let read = |at: usize| Content::of(all[at].asking.text, all[at].asking.signals);
+        let own: Vec<Option<Content>> = each(&places, |&at| if is_read[at] { read(at) } else { None });
+        let mut originals = Vec::with_capacity(all.len());
+        let (mut pace, mut rest) = (TextPace::new(TEXTS), &places[..]);
+        while !rest.is_empty() {
+            let (together, others) = rest.split_at(pace.fitting(rest.iter().map(|&at| all[at].found.len())));
+            let cases: Vec<Case<'_>> = together.iter().map(|&at| (all[at].asking, all[at].found)).collect();
+            let known = self.known(&cases, &mut pace)?;
+            originals.extend(each(together, |&at| original(all, at, &own, &known.contents)));
+            rest = others;
+        }
+        Ok(originals)
     }
 
-    fn verify_some<'a>(
-        &self,
-        cases: &[(Asking<'a>, &'a [Candidate])],
-        contents: &Contents,
-    ) -> Result<Vec<Judged>, DetectError> {
+    fn verify_some(&self, cases: &[Case<'_>], known: &Known) -> Result<Vec<Judged>, DetectError> {
+        let contents = &known.contents;
         let first = each(cases, |(asking, found)| {
             let asked = if found.is_empty() { None } else { Asked::new(asking) }?;
             let compared = asked.compare_all(found, contents);
-            let origin = asking.origin.or_else(|| origin(found, &compared));
-            Some((asked, compared, origin))
+            // One that is stored already has its place among the sources.
+            let (stored, except) = known.own(asking);
+            let origin = asking.origin.or(stored).or_else(|| origin(found, &compared));
+            Some((asked, compared, origin, except))
         });
         let questions: Vec<Sources> = first
             .iter()
             .flatten()
-            .map(|(asked, _, origin)| Sources { marks: asked.hashes.clone(), origin: *origin, except: None })
+            .map(|(asked, _, origin, except)| Sources {
+                marks: asked.hashes.clone(),
+                origin: *origin,
+                except: except.clone(),
+            })
             .collect();
         let mut sources = self.store().sources(self.name(), &questions)?.into_iter();
         let first: Vec<_> = first
@@ -204,7 +233,7 @@ impl Collection {
         let within = self.settings().distance;
         let second = |at: usize| {
             let (asking, found) = &cases[at];
-            let Some(((asked, compared, origin), sources)) = &first[at] else {
+            let Some(((asked, compared, origin, _), sources)) = &first[at] else {
                 let judgements = found.iter().map(|one| by_distance(*asking, one, within)).collect();
                 return Judged { judgements, origin: None };
             };
@@ -231,16 +260,16 @@ impl Collection {
         Ok(each(&places, |&at| second(at)))
     }
 
-    /// The contents of candidates, as far as they are kept and have not been replaced meanwhile.
-    fn contents<'a>(
-        &self,
-        candidates: impl Iterator<Item = &'a Candidate>,
-        pace: &mut TextPace,
-    ) -> Result<Contents, DetectError> {
-        let mut ids: Vec<&str> = candidates.map(|candidate| candidate.record.id.as_str()).collect();
+    /// What is stored of candidates and of those who have some, as far as it is kept and has not been replaced meanwhile.
+    fn known(&self, cases: &[Case<'_>], pace: &mut TextPace) -> Result<Known, DetectError> {
+        let cases = cases.iter().filter(|(_, found)| !found.is_empty());
+        let mut asking: Vec<&str> = cases.clone().filter_map(|(asking, _)| asking.id).collect();
+        asking.sort_unstable();
+        let candidates = cases.flat_map(|(_, found)| *found).map(|candidate| candidate.record.id.as_str());
+        let mut ids: Vec<&str> = candidates.chain(asking.iter().copied()).collect();
         ids.sort_unstable();
         ids.dedup();
-        let mut contents = Contents::new();
+        let mut known = Known::default();
         let mut rest = &ids[..];
         while !rest.is_empty() {
             let (together, others) = rest.split_at(pace.limit(rest.len()));
@@ -250,22 +279,81 @@ impl Collection {
             let read = each(&stored, |one| {
                 Some((one.version, Content::of(one.record.text.as_deref(), &one.record.signals)?))
             });
-            contents.extend(read.into_iter().flatten());
+            known.contents.extend(read.into_iter().flatten());
+            let own = stored.into_iter().filter(|one| asking.binary_search(&one.record.id.as_str()).is_ok());
+            known.own.extend(own.map(|Stored { version, record }| {
+                (record.id, (record.signals.exact, record.origin.unwrap_or(version)))
+            }));
             rest = others;
         }
-        Ok(contents)
+        Ok(known)
     }
 }
 
 /// The origin of the best copy among candidates.
 fn origin(found: &[Candidate], compared: &[Option<(Evidence, bool)>]) -> Option<u64> {
-    let strengths = found.iter().zip(compared).filter_map(|(one, compared)| {
-        let strength = is_copy(&compared.as_ref()?.0)?;
-        Some((strength, one.record.origin.unwrap_or(one.rank.version), one.rank.version))
+    let mut copies: Vec<(&Candidate, &Evidence)> = found
+        .iter()
+        .zip(compared)
+        .filter(|(one, _)| one.rank.keys.0 > 0)
+        .filter_map(|(one, compared)| Some((one, &compared.as_ref()?.0)))
+        .collect();
+    // Candidates that are near by fingerprint come first: here it is by marks alone, as where documents are stored.
+    copies.sort_unstable_by_key(|(one, _)| (one.rank.keys, one.rank.version));
+    let mut best = BestCopy::default();
+    copies.into_iter().all(|(one, evidence)| best.look(evidence, one));
+    best.found().map(origin_of)
+}
+
+/// The origin of a stored document.
+fn origin_of(candidate: &Candidate) -> u64 {
+    candidate.record.origin.unwrap_or(candidate.rank.version)
+}
+
+/// A document that is to be stored with others, and what it may be a copy of.
+pub(super) struct Newcomer<'a> {
+    pub(super) asking: Asking<'a>,
+    /// What is stored.
+    pub(super) found: &'a [Candidate],
+    /// Those before it.
+    pub(super) mates: Vec<Mate>,
+}
+
+/// What a document is a copy of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Original {
+    /// Something stored, with this origin.
+    Stored(u64),
+    /// Another that is to be stored with it, by its place.
+    Mate(usize),
+}
+
+fn original(
+    all: &[Newcomer<'_>],
+    at: usize,
+    own: &[Option<Content>],
+    contents: &Contents,
+) -> Option<Original> {
+    let (one, content) = (&all[at], own[at].as_ref()?);
+    let stored = one.found.iter().map(|other| {
+        let (content, exact) = (contents.get(&other.rank.version), other.record.signals.exact);
+        ((other.rank.keys, false, other.rank.version), content, exact, Original::Stored(origin_of(other)))
     });
-    // The strongest; of equals the oldest.
-    let best = strengths.max_by(|x, y| x.0.total_cmp(&y.0).then(y.2.cmp(&x.2)));
-    best.map(|(_, origin, _)| origin)
+    let mates = one.mates.iter().map(|mate| {
+        let (content, exact) = (own[mate.place].as_ref(), all[mate.place].asking.signals.exact);
+        ((Reverse(mate.shared), true, mate.place as u64), content, exact, Original::Mate(mate.place))
+    });
+    let mut others: Vec<_> = stored.chain(mates).collect();
+    others.sort_unstable_by_key(|&(order, ..)| order);
+    let mut best = BestCopy::default();
+    for (_, other, exact, original) in others {
+        let same = exact.is_some() && exact == one.asking.signals.exact;
+        let Some(found) = other.map(|other| content.compare(other, &[], same).0) else { continue };
+        if !best.look(&found, original) {
+            break;
+        }
+    }
+    best.found()
 }
 
 fn judgement(evidence: &Evidence, by_text: bool) -> Judgement {

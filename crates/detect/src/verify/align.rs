@@ -177,20 +177,35 @@ impl Scratch {
         self.partner_a[i] == FREE && self.partner_b[j] == FREE
     }
 
-    fn pair(&mut self, i: usize, j: usize, passage: &mut Passage) {
-        self.partner_a[i] = j as u32;
-        self.partner_b[j] = i as u32;
-        self.passage_of[i] = self.passages.len() as u32;
-        passage.matched += 1;
+    /// Makes units partners, from `i` and `j` on, so many.
+    fn pair(&mut self, i: usize, j: usize, count: usize, passage: &mut Passage) {
+        self.partner_a[i..i + count].iter_mut().zip(j as u32..).for_each(|(partner, j)| *partner = j);
+        self.partner_b[j..j + count].iter_mut().zip(i as u32..).for_each(|(partner, i)| *partner = i);
+        self.passage_of[i..i + count].fill(self.passages.len() as u32);
+        passage.matched += count as u32;
+    }
+
+    /// How many units from here on are equal and have no partners.
+    fn equal_from(&self, a: &[Unit], b: &[Unit], i: usize, j: usize) -> usize {
+        let units = a[i..].iter().zip(&b[j..]);
+        let partners = self.partner_a[i..].iter().zip(&self.partner_b[j..]);
+        // Free is all bits set: one comparison tells it of both.
+        units.zip(partners).take_while(|((x, y), (p, q))| x == y && **p & **q == FREE).count()
+    }
+
+    /// How many units before these are equal and have no partners.
+    fn equal_before(&self, a: &[Unit], b: &[Unit], i: usize, j: usize) -> usize {
+        let units = a[..i].iter().rev().zip(b[..j].iter().rev());
+        let partners = self.partner_a[..i].iter().rev().zip(self.partner_b[..j].iter().rev());
+        units.zip(partners).take_while(|((x, y), (p, q))| x == y && **p & **q == FREE).count()
     }
 
     fn grow_right(&mut self, a: &[Unit], b: &[Unit], from: (usize, usize), passage: &mut Passage) {
         let (mut i, mut j) = from;
         loop {
-            while i < a.len() && j < b.len() && a[i] == b[j] && self.free(i, j) {
-                self.pair(i, j, passage);
-                (i, j) = (i + 1, j + 1);
-            }
+            let count = self.equal_from(a, b, i, j);
+            self.pair(i, j, count, passage);
+            (i, j) = (i + count, j + count);
             (passage.a.1, passage.b.1) = (i as u32, j as u32);
             if i >= a.len() || j >= b.len() || !self.free(i, j) {
                 return;
@@ -206,10 +221,9 @@ impl Scratch {
     fn grow_left(&mut self, a: &[Unit], b: &[Unit], from: (usize, usize), passage: &mut Passage) {
         let (mut i, mut j) = from;
         loop {
-            while i > 0 && j > 0 && a[i - 1] == b[j - 1] && self.free(i - 1, j - 1) {
-                (i, j) = (i - 1, j - 1);
-                self.pair(i, j, passage);
-            }
+            let count = self.equal_before(a, b, i, j);
+            (i, j) = (i - count, j - count);
+            self.pair(i, j, count, passage);
             (passage.a.0, passage.b.0) = (i as u32, j as u32);
             if i == 0 || j == 0 || !self.free(i - 1, j - 1) {
                 return;

@@ -106,16 +106,21 @@ fn weigh(scratch: &mut Scratch) {
         }
     }
     let mut next = seeds.iter().peekable();
-    for (at, &passage) in passage_of.iter().enumerate() {
+    let mut at = 0;
+    while at < passage_of.len() {
         while let Some(seed) = next.next_if(|seed| seed.a as usize <= at) {
             let own = passage_of[seed.a as usize];
             if own != FREE && partner_a[seed.a as usize] == seed.b {
                 weights[own as usize] = seed.weight;
             }
         }
-        if passage != FREE {
-            let weight = weights[passage as usize];
-            passages[passage as usize].rare += u64::from(if weight == NONE { 0 } else { weight });
+        // Up to the next seed nothing changes what a passage weighs.
+        let end = next.peek().map_or(passage_of.len(), |seed| passage_of.len().min(seed.a as usize));
+        for units in passage_of[at..end].chunk_by(|one, other| one == other) {
+            if let Some(&weight) = weights.get(units[0] as usize).filter(|&&weight| weight != NONE) {
+                passages[units[0] as usize].rare += u64::from(weight) * units.len() as u64;
+            }
         }
+        at = end;
     }
 }

@@ -21,9 +21,9 @@ pub use align::{Passage, Scratch};
 pub use evidence::{Evidence, evidence};
 pub use numbers::Numbers;
 pub use outline::{Sketch, sketch_evidence};
-pub use passages::{PlacedText, shared_passages};
+pub use passages::{PlacedPair, PlacedText, shared_passages};
 pub use reading::{Reader, Reading};
-pub use rules::{Rule, Ruling, is_copy, rule};
+pub use rules::{BestCopy, COPIES, Rule, Ruling, rule};
 pub use words::reason;
 
 /// Weights are in parts of this.

@@ -80,12 +80,10 @@ impl Number {
 pub(super) fn find(units: &[Unit], numbers: &mut Vec<Number>) {
     numbers.clear();
     let mut at = 0;
-    while at < units.len() {
+    // There are few in most texts.
+    while let Some(before) = units[at..].iter().position(|unit| unit.numeral().is_some()) {
+        at += before;
         let run = units[at..].iter().take_while(|unit| unit.numeral().is_some()).count();
-        if run == 0 {
-            at += 1;
-            continue;
-        }
         let digits = &units[at..at + run];
         let after = units.get(at + run).and_then(|unit| unit.character());
         let arabic = digits.iter().any(|unit| unit.numeral() == Some(Numeral::Digit));

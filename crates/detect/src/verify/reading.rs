@@ -32,7 +32,8 @@ impl Reader {
         marks::choose(reading.units.iter().map(|unit| unit.value()), &mut self.room, &mut reading.marks);
     }
 
-    fn mark(&mut self, reading: &mut Reading) {
+    /// Finds the marks of a reading whose units are there.
+    pub(super) fn mark(&mut self, reading: &mut Reading) {
         marks::choose(reading.units.iter().map(|unit| unit.value()), &mut self.room, &mut reading.marks);
         reading.sort();
     }

@@ -12,6 +12,7 @@ mod classic;
 mod fnv;
 mod lookup3;
 mod murmur;
+mod parts;
 
 use crate::Fingerprint;
 use md5::Digest;
@@ -22,6 +23,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 pub use lookup3::{hashlittle, hashlittle2};
 pub use murmur::{murmur3_x64_128, murmur64a};
+pub use parts::Parts;
 
 /// How a word becomes the units a hash reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use super::answers::{self, Answer, Bad};
 use super::db::{self, DbArgs, SettingsArgs};
-use super::feed::Feed;
+use super::feed::{Feed, Pace};
 use super::incoming;
 use crate::input::{self, InputArgs, Item};
 use crate::output::{Exit, Failure, coloured, in_line, matches, time};
@@ -10,6 +10,7 @@ use anstyle::AnsiColor;
 use leitong_detect::detector::{
     Added, Assigned, Collection, Document, DocumentError, Evidence, Match, Outcome, When,
 };
+use leitong_detect::recipe;
 use leitong_fingerprint::Fingerprint;
 use leitong_store::Clock;
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let (inputs, options) = (args.inputs.clone(), args.input.options());
     db::with(&args.db, "add", true, |database| {
-        let collection = database.collection_for(&args.settings)?;
+        let collection = database.collection_for(&args.settings, recipe::DEFAULT)?;
         let when = match (args.unless_duplicate, args.new) {
             (true, _) => When::UnlessDuplicate,
             (_, true) => When::New,
@@ -68,7 +69,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         };
         let numbers = incoming::Numbers::new(&collection)?;
         let mut adding = Adding { collection, args, when, numbers, duplicates: 0 };
-        let feed = Feed::start(move || input::documents(&inputs, &options), incoming::bytes)?;
+        let pace = if input::lie_in_files(&inputs) { Pace::WholeBatches } else { Pace::AsTheyCome };
+        let feed = Feed::start(move || input::documents(&inputs, &options), incoming::bytes)?.at(pace);
         let exit = answers::print(feed, "documents", &|bad| adding_failed(args.json, bad), &mut |batch| {
             adding.batch(batch)
         })?;

@@ -4,8 +4,9 @@ use super::batch::size;
 use super::db::{self, DbArgs};
 use crate::output::{self, Exit, Failure, Progress, coloured};
 use anstyle::AnsiColor;
-use leitong_store::StoreError;
-use leitong_store::embedded::{self, Embedded, Findings};
+use leitong_store::embedded::{self, Embedded};
+use leitong_store::redis::Redis;
+use leitong_store::{Findings, StoreError};
 use serde_json::json;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -16,7 +17,8 @@ use std::path::Path;
     Reads everything once: records, texts, ids, keys, expiries, counters and indexes must agree, and nothing that was \
     acknowledged may be missing. --repair makes again what follows from the records. Where blocks cannot be read, it makes the \
     whole database anew from every record that can, says how many are lost, and keeps the old files in a folder beside. Exit \
-    code 3 when there are problems, with --repair when some remain.")]
+    code 3 when there are problems, with --repair when some remain. Of a Redis server or cluster the index is compared with the \
+    records, for which nobody should change anything meanwhile; with --repair nobody may.")]
 pub(crate) struct Args {
     #[command(flatten)]
     db: DbArgs,
@@ -37,15 +39,27 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
-    let folder = args.db.existing_folder()?;
-    let progress = Progress::new("records");
-    let report = if args.repair { repair(&folder, &progress) } else { verify(&folder, &progress) };
-    drop(progress);
-    let report = report?;
+    let report = match args.db.redis()? {
+        Some(store) => check_redis(&store, args.repair)?,
+        None => {
+            let folder = args.db.existing_folder()?;
+            let progress = Progress::new("records");
+            if args.repair { repair(&folder, &progress)? } else { verify(&folder, &progress)? }
+        }
+    };
     let mut out = output::stdout();
     write(&mut out, args, &report)?;
     out.flush()?;
     Ok(if report.findings.problem_count == 0 { Exit::Fine } else { Exit::BadInput })
+}
+
+fn check_redis(store: &Redis, repair: bool) -> Result<Report, Failure> {
+    let _progress = Progress::waiting("comparing");
+    if repair {
+        let (mended, findings) = store.repair()?;
+        return Ok(Report { mended, findings });
+    }
+    Ok(Report { findings: store.verify()?, ..Report::default() })
 }
 
 fn verify(folder: &Path, progress: &Progress) -> Result<Report, Failure> {
@@ -118,10 +132,10 @@ fn write(out: &mut impl Write, args: &Args, report: &Report) -> Result<(), Failu
     }
     let (word, remedy) = match (*problem_count, args.repair) {
         (0, _) => (coloured("fine", AnsiColor::Green), ""),
-        (_, false) => (coloured("damaged", AnsiColor::Red), "; restore a backup, or mend it with --repair"),
+        (_, false) => (coloured("damaged", AnsiColor::Red), "; mend it with --repair, or restore a backup"),
         (_, true) => (coloured("still damaged", AnsiColor::Red), "; restore a backup"),
     };
-    let db = output::in_line(db);
+    let db = output::in_line(&db);
     let (records, texts) = (size::count(*records, "record", "records"), size::count(*texts, "text", "texts"));
     let problem_count = size::count(*problem_count, "problem", "problems");
     writeln!(out, "{word}\t{db}: {records} and {texts} read, {problem_count}{remedy}")?;

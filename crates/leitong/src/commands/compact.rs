@@ -10,7 +10,8 @@ use std::io::Write;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  leitong compact --db news\n\n\
     Removes what has expired, rewrites documents and indexes without what is gone, and assigns the members of clusters anew \
-    whose centres have expired. Not needed for correct answers; needs room for a second copy meanwhile.")]
+    whose centres have expired. Not needed for correct answers; needs room for a second copy meanwhile. Of a Redis server or \
+    cluster it removes what has expired, and what clients that are gone have left behind.")]
 pub(crate) struct Args {
     #[command(flatten)]
     db: DbArgs,
@@ -20,30 +21,48 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
-    let folder = args.db.existing_folder()?;
-    let before = bytes_below(&folder);
-    let mut mended = 0;
-    db::with(&args.db, "compact", false, |database| {
+    let (before, after, mended) = match args.db.redis()? {
+        Some(store) => {
+            let bytes = || Ok::<_, Failure>(store.stats()?.servers.iter().map(|server| server.memory).sum());
+            let before = bytes()?;
+            let mended = compact(&args.db)?;
+            // What others have left is noted at first, and finished when it was there for a whole lease.
+            store.sweep_thoroughly()?;
+            (before, bytes()?, mended)
+        }
+        None => {
+            let folder = args.db.existing_folder()?;
+            let before = bytes_below(&folder);
+            let mended = compact(&args.db)?;
+            (before, bytes_below(&folder), mended)
+        }
+    };
+    let mut out = output::stdout();
+    let db = args.db.name();
+    if args.json {
+        let object = json!({ "db": db, "bytes_before": before, "bytes": after, "clusters_mended": mended });
+        writeln!(out, "{object}")?;
+    } else {
+        let db = output::in_line(&db);
+        let (before, after) = (size(before), size(after));
+        writeln!(out, "compacted\t{db}\t{before} before, {after} now\t{mended} clusters mended")?;
+    }
+    out.flush()?;
+    Ok(Exit::Fine)
+}
+
+/// How many clusters had to be mended.
+fn compact(db: &DbArgs) -> Result<u64, Failure> {
+    db::with(db, "compact", false, |database| {
         let _progress = Progress::waiting("compacting");
+        let mut mended = 0;
         for collection in database.detector.collections()? {
             // One that this version cannot open can still be compacted.
             if collection.settings.is_some() {
                 mended += database.detector.open(&collection.name)?.mend_clusters()?;
             }
         }
-        Ok(database.embedded.as_ref().map_or(Ok(()), |store| store.compact())?)
-    })?;
-    let after = bytes_below(&folder);
-    let mut out = output::stdout();
-    if args.json {
-        let db = args.db.name();
-        let object = json!({ "db": db, "bytes_before": before, "bytes": after, "clusters_mended": mended });
-        writeln!(out, "{object}")?;
-    } else {
-        let db = output::in_line(args.db.name());
-        let (before, after) = (size(before), size(after));
-        writeln!(out, "compacted\t{db}\t{before} before, {after} now\t{mended} clusters mended")?;
-    }
-    out.flush()?;
-    Ok(Exit::Fine)
+        database.embedded.as_ref().map_or(Ok(()), |store| store.compact())?;
+        Ok(mended)
+    })
 }

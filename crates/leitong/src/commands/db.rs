@@ -1,17 +1,21 @@
 //! The database of a command: where it is, opening it, and closing it whatever happened in between.
 
 use crate::output::{self, Failure};
+use leitong_detect::Recipe;
 use leitong_detect::detector::{Collection, CollectionSettings, DEFAULT_COLLECTION, Detector, Judge};
-use leitong_detect::{Recipe, recipe};
 use leitong_store::embedded::{self, Embedded};
+use leitong_store::opensearch::{self, OpenSearch};
+use leitong_store::redis::{self, Redis};
 use leitong_store::{Memory, Store};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where the database is.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DbArgs {
-    /// The database: a folder, or `memory:` for one that ends with the command
+    /// The database: a folder, `redis://HOST:PORT`, `redis-cluster://HOST:PORT`, `opensearch+http://HOST:PORT` (or
+    /// rediss, +https; docs/redis.md, docs/opensearch.md), or `memory:` for one that ends with the command
     #[arg(long, value_name = "DB", env = "LEITONG_DB", hide_env_values = true)]
     db: String,
 }
@@ -72,7 +76,21 @@ impl JudgeArg {
 enum Location {
     Folder(PathBuf),
     Memory,
+    Redis,
+    OpenSearch,
 }
+
+/// Which store an address means by what stands before `://`.
+const SERVERS: [(&str, Location); 8] = [
+    ("redis", Location::Redis),
+    ("rediss", Location::Redis),
+    ("redis-cluster", Location::Redis),
+    ("rediss-cluster", Location::Redis),
+    ("opensearch+http", Location::OpenSearch),
+    ("opensearch+https", Location::OpenSearch),
+    ("elasticsearch+http", Location::OpenSearch),
+    ("elasticsearch+https", Location::OpenSearch),
+];
 
 impl DbArgs {
     /// One that another flag names.
@@ -90,13 +108,10 @@ impl DbArgs {
                 "the name of the database is empty: name a folder with --db or in LEITONG_DB".into(),
             );
         }
-        let known = ["redis", "rediss", "redis-cluster", "opensearch+http", "opensearch+https"];
         match self.db.split_once("://") {
-            Some((scheme, _)) if known.contains(&scheme) => {
-                fail(format!("{scheme}: this store is not built yet: use a folder (--db ./news), or memory:"))
-            }
             Some((scheme, _)) => {
-                fail(format!("{scheme}: there is no such store: use a folder (--db ./news), or memory:"))
+                let known = SERVERS.into_iter().find(|(known, _)| *known == scheme);
+                known.map(|(_, location)| location).ok_or_else(|| unknown(scheme))
             }
             None if Path::new(&self.db).is_file() => fail(format!(
                 "{}: this is a file, and a database is a folder: name another with --db",
@@ -106,9 +121,17 @@ impl DbArgs {
         }
     }
 
-    /// As it was written, for messages.
-    pub(crate) fn name(&self) -> &str {
-        &self.db
+    /// As it was written, for messages: but for a password.
+    pub(crate) fn name(&self) -> Cow<'_, str> {
+        without_password(&self.db)
+    }
+
+    /// The store, where it is Redis: for what is done in another way there.
+    pub(crate) fn redis(&self) -> Result<Option<Redis>, Failure> {
+        match self.location()? {
+            Location::Redis => Ok(Some(Redis::open(&self.db, redis::Options::default())?)),
+            _ => Ok(None),
+        }
     }
 
     /// The folder, for what only a folder can do. A database that is not there is an error.
@@ -125,7 +148,37 @@ impl DbArgs {
             Location::Memory => Err(Failure::Input(
                 "a database in memory ends with the command that made it: name a folder with --db".into(),
             )),
+            Location::Redis | Location::OpenSearch => Err(Failure::Input(format!(
+                "{}: this command is not for databases on such a server: it has its own tools for that, and `leitong export` \
+                 writes any database into a file",
+                self.name()
+            ))),
         }
+    }
+}
+
+fn unknown(scheme: &str) -> Failure {
+    let known: Vec<&str> = SERVERS.iter().map(|(scheme, _)| *scheme).collect();
+    let known = known.join("://, ");
+    Failure::Input(format!(
+        "{scheme}: there is no such store: use a folder (--db ./news), memory:, or {known}://"
+    ))
+}
+
+/// An address as others may see it.
+pub(super) fn without_password(address: &str) -> Cow<'_, str> {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.into() };
+    // A password may have any character.
+    let hidden = match rest.rsplit_once('@') {
+        Some((_, hosts)) => Cow::from(format!("{scheme}://***@{hosts}")),
+        None => address.into(),
+    };
+    match hidden.split_once("api_key=") {
+        Some((before, key)) => {
+            let after = key.find('&').map_or("", |end| &key[end..]);
+            format!("{before}api_key=***{after}").into()
+        }
+        None => hidden,
     }
 }
 
@@ -149,23 +202,30 @@ pub(crate) struct Database {
     pub(crate) detector: Detector,
     /// The store, where it is a folder.
     pub(crate) embedded: Option<Arc<Embedded>>,
+    /// Whether it began empty and ends with the command.
+    passing: bool,
 }
 
 impl Database {
     fn open(args: &DbArgs, command: &str, create: bool) -> Result<Self, Failure> {
         match args.location()? {
-            Location::Memory => {
-                Ok(Self { detector: Detector::new(Arc::new(Memory::default())), embedded: None })
+            Location::Memory => Ok(Self { passing: true, ..Self::on(Arc::new(Memory::default())) }),
+            Location::Redis => Ok(Self::on(Arc::new(Redis::open(&args.db, redis::Options::default())?))),
+            Location::OpenSearch => {
+                Ok(Self::on(Arc::new(OpenSearch::open(&args.db, opensearch::Options::default())?)))
             }
             Location::Folder(path) => {
                 if !create {
                     is_there(&path)?;
                 }
                 let store = Arc::new(Embedded::open(&path, options(command, create))?);
-                let shared: Arc<dyn Store> = store.clone();
-                Ok(Self { detector: Detector::new(shared), embedded: Some(store) })
+                Ok(Self { embedded: Some(Arc::clone(&store)), ..Self::on(store) })
             }
         }
+    }
+
+    fn on(store: Arc<dyn Store>) -> Self {
+        Self { detector: Detector::new(store), embedded: None, passing: false }
     }
 
     /// What the store has mended or could not, which the user should know.
@@ -183,7 +243,7 @@ impl Database {
 
     /// A collection that is there. One in memory is always there, and empty.
     pub(crate) fn collection(&self, name: &str) -> Result<Collection, Failure> {
-        if self.embedded.is_none() {
+        if self.passing {
             return Ok(self.detector.create(name, &CollectionSettings::default())?);
         }
         Ok(self.detector.open(name)?)
@@ -191,21 +251,21 @@ impl Database {
 
     /// Whether a collection is there, without opening it: for what needs no recipe.
     pub(crate) fn must_have(&self, name: &str) -> Result<(), Failure> {
-        if self.embedded.is_none() {
+        if self.passing {
             return self.collection(name).map(drop);
         }
         Ok(self.detector.store().count(name).map(drop)?)
     }
 
-    /// A collection, made if it is not there.
-    pub(crate) fn collection_for(&self, args: &SettingsArgs) -> Result<Collection, Failure> {
+    /// A collection, made if it is not there: by the usual recipe, if no other is asked for.
+    pub(crate) fn collection_for(&self, args: &SettingsArgs, usual: &str) -> Result<Collection, Failure> {
         let name = args.name.collection.as_str();
         if self.detector.store().collections()?.iter().any(|collection| collection.name == name) {
             let collection = self.detector.open(name)?;
             args.check(&collection)?;
             return Ok(collection);
         }
-        let recipe = Recipe::open(args.recipe.as_deref().unwrap_or(recipe::DEFAULT))?;
+        let recipe = Recipe::open(args.recipe.as_deref().unwrap_or(usual))?;
         let width = recipe.settings().simhash.bits;
         let judge = args.judge.unwrap_or_else(|| JudgeArg::usual(&recipe)).judge();
         let mut settings = CollectionSettings { judge, ..CollectionSettings::new(recipe) };
@@ -267,9 +327,9 @@ pub(crate) fn with<T>(
     work: impl FnOnce(&Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let database = Database::open(args, command, create)?;
-    database.say_notices(args.name());
+    database.say_notices(&args.name());
     let outcome = work(&database);
-    database.say_notices(args.name());
+    database.say_notices(&args.name());
     match (outcome, database.close()) {
         (Ok(done), closed) => closed.map(|()| done),
         (Err(failure), Ok(())) => Err(failure),

@@ -1,12 +1,14 @@
 //! `leitong export` and `leitong import`: a collection as lines of JSON.
 
 use super::batch::size;
+use super::cms::{self, CmsArgs};
 use super::db::{self, CollectionArgs, DbArgs, SettingsArgs};
 use crate::input::{self, Place};
 use crate::output::file::Output;
 use crate::output::{self, Exit, Failure, Problems, Progress};
 use leitong_detect::detector::exchange::Imported;
 use leitong_detect::detector::{Collection, DetectError};
+use leitong_detect::recipe;
 use serde_json::json;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +16,8 @@ use std::path::{Path, PathBuf};
 /// Flags of `export`.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  leitong export --db news -o news.jsonl.zst\n  \
-    leitong export --db news --collection blogs | jq -r .title\n\n\
+    leitong export --db news --collection blogs | jq -r .title\n  \
+    leitong export --db news --to cms-redis -o redis://127.0.0.1:6379\n\n\
     A line is an object with id, text, title, source, published, expires, recipe, simhash, exact, cluster and metadata; \
     what a document does not have is left out. Documents come in the order of their ids.")]
 pub(crate) struct Args {
@@ -22,9 +25,15 @@ pub(crate) struct Args {
     db: DbArgs,
     #[command(flatten)]
     name: CollectionArgs,
-    /// Where to; compressed if the name ends in .gz or .zst [default: standard output]
+    /// Where to: a file, compressed if the name ends in .gz or .zst, or with --to the address of a server [default: standard
+    /// output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// In the form of another system: `cms-redis` writes fingerprints into the Redis keys of that CMS
+    #[arg(long, value_enum, value_name = "FORM", requires = "output")]
+    to: Option<Form>,
+    #[command(flatten)]
+    cms: CmsArgs,
     /// Print what was done as one JSON object, where the lines go to a file
     #[arg(long)]
     json: bool,
@@ -33,13 +42,19 @@ pub(crate) struct Args {
 /// Flags of `import`.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  leitong import news.jsonl.zst --db copy\n  \
-    leitong export --db news | leitong import - --db other --recipe own.toml\n\n\
+    leitong export --db news | leitong import - --db other --recipe own.toml\n  \
+    leitong import --from cms-redis redis://127.0.0.1:6379 --db news\n\n\
     Fingerprints that were made with the collection's recipe are kept; others are made anew from the texts. Documents of the \
     same id are replaced. For files that are not exports use `leitong add`.")]
 pub(crate) struct ImportArgs {
-    /// Exports (.jsonl, also .gz and .zst); `-` is standard input
+    /// Exports (.jsonl, also .gz and .zst); `-` is standard input; with --from the address of a server
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
+    /// From another system: `cms-redis` takes over the fingerprints that are in the Redis keys of that CMS
+    #[arg(long, value_enum, value_name = "FORM")]
+    from: Option<Form>,
+    #[command(flatten)]
+    cms: CmsArgs,
     #[command(flatten)]
     db: DbArgs,
     #[command(flatten)]
@@ -49,11 +64,21 @@ pub(crate) struct ImportArgs {
     json: bool,
 }
 
+/// A form that is not ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// Redis sets `{cms}-duplicate-<16 bits>` with members `<decimal>-<id>`
+    CmsRedis,
+}
+
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let name = &args.name.collection;
     let documents = db::with(&args.db, "export", false, |database| {
         // Whether it is there is to be known before a file is made.
         database.must_have(name)?;
+        if let (Some(Form::CmsRedis), Some(address)) = (args.to, &args.output) {
+            return cms::export(&database.detector, name, &address.to_string_lossy(), &args.cms);
+        }
         let progress = Progress::new("documents");
         let export =
             |out: &mut dyn Write| database.detector.export(name, out, &mut |count| progress.reached(count));
@@ -64,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     })?;
     if let Some(path) = &args.output {
         let mut out = output::stdout();
-        let path = path.display().to_string();
+        let path = db::without_password(&path.to_string_lossy()).into_owned();
         if args.json {
             writeln!(out, "{}", json!({ "collection": name, "documents": documents, "file": path }))?;
         } else {
@@ -91,8 +116,15 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     let mut problems = Problems::default();
     let mut done = Imported::default();
     db::with(&args.db, "import", true, |database| {
-        let collection = database.collection_for(&args.settings)?;
+        let usual = args.from.map_or(recipe::DEFAULT, |Form::CmsRedis| cms::RECIPE);
+        let collection = database.collection_for(&args.settings, usual)?;
         for path in &args.inputs {
+            if args.from == Some(Form::CmsRedis) {
+                let Imported { kept, made, bad } =
+                    cms::import(&collection, &path.to_string_lossy(), &args.cms, &mut problems)?;
+                (done.kept, done.made, done.bad) = (done.kept + kept, done.made + made, done.bad + bad);
+                continue;
+            }
             import_one(&collection, path, &mut problems, &mut done)?;
         }
         Ok(())

@@ -1,7 +1,8 @@
 //! Reading ahead: a thread reads while what it has read before is being worked on.
 //!
 //! Whoever works takes all there is at once. So the lines of a live pipe are answered as they come, and while the store is
-//! busy with one batch the next grows, up to a limit.
+//! busy with one batch the next grows, up to a limit. What lies in a file is taken in whole batches instead, so that what is stored does
+//! not depend on who was faster.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +10,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 const MOST: (usize, usize) = (512, 16 << 20);
 
 /// Batches of what a thread reads, in order.
-pub(crate) struct Feed<T>(Arc<Shared<T>>);
+pub(crate) struct Feed<T> {
+    shared: Arc<Shared<T>>,
+    pace: Pace,
+}
+
+/// How much is taken at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// All there is.
+    AsTheyCome,
+    /// As much as a batch can be.
+    WholeBatches,
+}
 
 struct Shared<T> {
     state: Mutex<State<T>>,
@@ -28,6 +41,12 @@ struct State<T> {
     closed: bool,
 }
 
+impl<T> State<T> {
+    fn is_full(&self) -> bool {
+        self.items.len() >= MOST.0 || self.bytes >= MOST.1
+    }
+}
+
 impl<T> Shared<T> {
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -35,8 +54,7 @@ impl<T> Shared<T> {
 
     /// Adds an item when there is room; false if nobody wants it.
     fn push(&self, item: T, bytes: usize) -> bool {
-        let full =
-            |state: &mut State<T>| !state.closed && (state.items.len() >= MOST.0 || state.bytes >= MOST.1);
+        let full = |state: &mut State<T>| !state.closed && state.is_full();
         let mut state = self.emptied.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner);
         state.items.push(item);
         state.bytes += bytes;
@@ -57,7 +75,7 @@ impl<T> Drop for End<T> {
 }
 
 impl<T: Send + 'static> Feed<T> {
-    /// Starts to read. `items` makes the iterator in the thread; `bytes` is the size of an item.
+    /// Starts to read, to be taken as they come. `items` makes the iterator in the thread; `bytes` is the size of an item.
     pub(crate) fn start<I: Iterator<Item = T>>(
         items: impl FnOnce() -> I + Send + 'static,
         bytes: fn(&T) -> usize,
@@ -75,12 +93,18 @@ impl<T: Send + 'static> Feed<T> {
                 }
             }
         })?;
-        Ok(Self(shared))
+        Ok(Self { shared, pace: Pace::AsTheyCome })
+    }
+
+    /// The same, taken at another pace.
+    pub(crate) fn at(mut self, pace: Pace) -> Self {
+        self.pace = pace;
+        self
     }
 
     /// Whether all there was has been read, once nothing more comes.
     pub(crate) fn is_whole(&self) -> bool {
-        !self.0.lock().broken
+        !self.shared.lock().broken
     }
 }
 
@@ -88,20 +112,28 @@ impl<T> Iterator for Feed<T> {
     type Item = Vec<T>;
 
     fn next(&mut self) -> Option<Vec<T>> {
-        let nothing = |state: &mut State<T>| state.items.is_empty() && !state.ended;
+        let pace = self.pace;
+        let too_little = |state: &mut State<T>| {
+            let enough = match pace {
+                Pace::AsTheyCome => !state.items.is_empty(),
+                Pace::WholeBatches => state.is_full(),
+            };
+            !enough && !state.ended
+        };
+        let shared = &self.shared;
         let mut state =
-            self.0.filled.wait_while(self.0.lock(), nothing).unwrap_or_else(PoisonError::into_inner);
+            shared.filled.wait_while(shared.lock(), too_little).unwrap_or_else(PoisonError::into_inner);
         let batch = std::mem::take(&mut state.items);
         state.bytes = 0;
-        self.0.emptied.notify_one();
+        shared.emptied.notify_one();
         (!batch.is_empty()).then_some(batch)
     }
 }
 
 impl<T> Drop for Feed<T> {
     fn drop(&mut self) {
-        self.0.lock().closed = true;
-        self.0.emptied.notify_one();
+        self.shared.lock().closed = true;
+        self.shared.emptied.notify_one();
     }
 }
 
@@ -116,6 +148,19 @@ mod tests {
         assert!(feed.is_whole());
         assert!(batches.iter().all(|batch| !batch.is_empty() && batch.len() <= MOST.0));
         assert_eq!(batches.concat(), (0..10_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn whole_batches_do_not_depend_on_who_is_faster() {
+        let slow = || {
+            (0..MOST.0 + 7).inspect(|at| {
+                if at % 100 == 0 {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+            })
+        };
+        let feed = Feed::start(slow, |_| 1).unwrap().at(Pace::WholeBatches);
+        assert_eq!(feed.map(|batch| batch.len()).collect::<Vec<_>>(), [MOST.0, 7]);
     }
 
     #[test]

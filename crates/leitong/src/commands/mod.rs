@@ -6,6 +6,7 @@
 
 pub(crate) mod add;
 mod answers;
+pub(crate) mod articles;
 mod audit;
 pub(crate) mod backup;
 pub(crate) mod batch;
@@ -14,6 +15,7 @@ pub(crate) mod check;
 pub(crate) mod check_db;
 pub(crate) mod cluster;
 pub(crate) mod clusters;
+mod cms;
 pub(crate) mod compact;
 pub(crate) mod compare;
 mod db;

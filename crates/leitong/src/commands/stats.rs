@@ -25,12 +25,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         let stats = database.embedded.as_ref().map(|store| store.stats()).transpose()?;
         Ok((collections, stats))
     })?;
-    let total = stats.is_some().then(|| bytes_below(Path::new(args.db.name())));
+    let total = stats.is_some().then(|| bytes_below(Path::new(&*args.db.name())));
     let mut out = output::stdout();
     if args.json {
-        writeln!(out, "{}", as_json(args.db.name(), &collections, stats.as_ref(), total))?;
+        writeln!(out, "{}", as_json(&args.db.name(), &collections, stats.as_ref(), total))?;
     } else {
-        write_text(&mut out, args.db.name(), &collections, stats.as_ref(), total)?;
+        write_text(&mut out, &args.db.name(), &collections, stats.as_ref(), total)?;
     }
     out.flush()?;
     Ok(Exit::Fine)

@@ -169,6 +169,12 @@ pub(crate) fn documents(inputs: &[PathBuf], options: &Options) -> impl Iterator<
     sources(inputs).into_iter().flat_map(move |path| source(&path, &options))
 }
 
+/// Whether all inputs are files of records: what is in them is there at once, and is quickly read.
+pub(crate) fn lie_in_files(inputs: &[PathBuf]) -> bool {
+    let lies = |path: &PathBuf| path.is_file() && records::Kind::of_path(path).is_some();
+    !inputs.is_empty() && inputs.iter().all(lies)
+}
+
 fn source(path: &Path, options: &Options) -> Box<dyn Iterator<Item = Item>> {
     if path.as_os_str() == "-" {
         return stdin(options);

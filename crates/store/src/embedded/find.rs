@@ -1,11 +1,11 @@
 //! Finding candidates and reading records, at one moment.
 
-use super::codec;
 use super::engine::Read;
 use super::layout::{self, Tree};
 use super::outlines::Common;
 use super::postings;
-use crate::near::{self, Near};
+use crate::codec;
+use crate::near::Near;
 use crate::rank::{self, Hits};
 use crate::record::{Collection, Record, SpaceSettings, Stored};
 use crate::seam::{Found, Probe, Query, Rank, Want};
@@ -35,16 +35,6 @@ impl Open {
         self.marks.get().map_or(Ok(()), |index| {
             index.skip_to(next)?;
             Ok(index.flush()?)
-        })
-    }
-
-    /// Whether the probes fit the collection.
-    pub(super) fn check(&self, probes: &[Probe]) -> Result<(), StoreError> {
-        probes.iter().try_for_each(|probe| match probe {
-            Probe::Near { space, fingerprint, within } => {
-                near::check_search(self.about.space(*space)?, fingerprint, *within)
-            }
-            Probe::Key(_) | Probe::Marks(_) => Ok(()),
         })
     }
 

@@ -1,12 +1,12 @@
 //! One group of changes: staged in order, written together, then shown to readers.
 
-use super::codec::{self, Counters};
 use super::engine::Read;
 use super::find::{Open, has_expired};
 use super::layout::{self, Tree};
 use super::outlines::{Asked, Pending};
 use super::postings;
 use super::stage::Stage;
+use crate::codec::{self, Counters};
 use crate::near;
 use crate::rank::Hits;
 use crate::record::{Collection, Key, Record, Space};
@@ -127,7 +127,7 @@ impl Group<'_> {
                 near::check_width(open.about.space(*space)?, fingerprint)?;
             }
             if let Policy::Unless { probes, .. } = &addition.policy {
-                open.check(probes)?;
+                open.about.check_probes(probes)?;
             }
         }
         let before = *self.counters(&open);

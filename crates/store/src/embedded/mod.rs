@@ -11,7 +11,6 @@
 mod activity;
 mod backup;
 mod chain;
-mod codec;
 mod engine;
 #[cfg(test)]
 mod faults;
@@ -36,7 +35,6 @@ mod writer;
 pub use activity::{CollectionStats, Stats, Work};
 pub use backup::backup;
 pub use repair::repair;
-pub use verify::Findings;
 
 use crate::record::{Collection, Stored};
 use crate::seam::{Added, Addition, Count, Found, Probe, Query, Sources, Store, Want};
@@ -245,7 +243,7 @@ impl Embedded {
         let probes: Vec<&[Probe]> = queries.iter().map(|query| query.probes.as_slice()).collect();
         let now = self.shared.clock.now();
         let (open, moment, hits) = self.shared.look(collection, |open, moment| {
-            probes.iter().try_for_each(|probes| open.check(probes))?;
+            probes.iter().try_for_each(|probes| open.about.check_probes(probes))?;
             let mut hits = open.near(&probes)?;
             for (query, hits) in queries.iter().zip(&mut hits).filter(|(query, _)| query.asks_for_marks()) {
                 let asked = asked(open, moment, query.except.as_deref(), now)?;

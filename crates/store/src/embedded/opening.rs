@@ -1,7 +1,6 @@
 //! Opening a store: whether everything is there, and bringing the indexes up to the documents.
 
 use super::chain::Chain;
-use super::codec::{self, Counters};
 use super::engine::{Engine, Moment, Read};
 use super::find::Open;
 use super::housekeeping::Housekeeper;
@@ -11,6 +10,7 @@ use super::pulse::{Beat, Pulse};
 use super::stage::Stage;
 use super::writer::Writer;
 use super::{Embedded, Options, Shared, View, folder, outlines};
+use crate::codec::{self, Counters};
 use crate::near;
 use crate::record::{Collection, SpaceSettings};
 use crate::seam::Count;

@@ -8,11 +8,11 @@
 //! chunk    the same without the number; its key ends with its last version
 //! ```
 
-use super::codec::{put_number, take_number};
 use super::engine::Read;
 use super::layout::{self, Tree};
 use super::stage::Stage;
 use crate::StoreError;
+use crate::codec::{put_number, take_number};
 
 /// Versions in a head before they become a chunk.
 const FULL: usize = 256;

@@ -3,11 +3,12 @@
 //! If making the indexes anew is not enough, every record that can be read is copied into a new store, each by itself, so that a
 //! damaged block costs what stands in it and no more. The new one then takes the place of the old, which is kept aside.
 
-use super::codec::{self, Counters};
 use super::engine::{Engine, Moment, Read};
 use super::layout::{self, Tree};
-use super::{Embedded, Findings, Options, folder, inspect, opening};
+use super::{Embedded, Options, folder, inspect, opening};
 use crate::StoreError;
+use crate::codec::{self, Counters};
+use crate::findings::Findings;
 use crate::record::{Collection, Record};
 use crate::seam::{Addition, Policy, Store};
 use std::fs;

@@ -1,10 +1,10 @@
 //! The parts of the store against their slow twins: bytes there and back, staged changes against a map, postings against a set.
 
-use super::codec;
 use super::engine::{Engine, Read};
 use super::layout::{self, Tree};
 use super::postings;
 use super::stage::Stage;
+use crate::codec;
 use crate::record::{Key, Mark, Outline, Record, Signals, Space};
 use leitong_fingerprint::Fingerprint;
 use proptest::prelude::*;

@@ -1,52 +1,22 @@
 //! Whether everything fits together.
 
 use super::Embedded;
-use super::codec::{self, Counters};
 use super::engine::{Moment, Read};
 use super::find::Open;
 use super::group::distinct;
 use super::layout::{self, Tree};
 use super::postings::{self, Head};
 use crate::StoreError;
+use crate::codec::{self, Counters};
+use crate::findings::Findings;
 use crate::near::Contents;
 use crate::record::Record;
 use leitong_index::marks::{MarkIndex, Snapshot};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Problems that are told one by one; the others are only counted.
-const TOLD: usize = 20;
-
 /// Documents of a mark that are looked at.
 const FOLLOWED: usize = 64;
-
-/// What a check has found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Findings {
-    /// Records that were looked at.
-    pub records: u64,
-    /// Texts that were read.
-    pub texts: u64,
-    /// What is wrong: the first ones.
-    pub problems: Vec<String>,
-    /// How many problems there are.
-    pub problem_count: u64,
-}
-
-impl Findings {
-    fn wrong(&mut self, what: String) {
-        self.problem_count += 1;
-        if self.problems.len() < TOLD {
-            self.problems.push(what);
-        }
-    }
-
-    fn expect(&mut self, holds: bool, what: impl FnOnce() -> String) {
-        if !holds {
-            self.wrong(what());
-        }
-    }
-}
 
 impl Embedded {
     /// Reads everything once, as it is at one moment, and compares what must agree. Others may write meanwhile. `progress` is

@@ -3,12 +3,12 @@
 //! nobody is shown what is not.
 
 use super::chain::Chain;
-use super::codec::Counters;
 use super::group::{Collections, Effect, Group, Prepared};
 use super::pulse::Pulse;
 use super::stage::Stage;
 use super::{Shared, View};
 use crate::StoreError;
+use crate::codec::Counters;
 use crate::seam::Added;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;

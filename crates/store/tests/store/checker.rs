@@ -136,15 +136,19 @@ fn order_of_versions(lives: &Lives<'_>, wrong: &mut Vec<String>) {
     }
 }
 
-/// Nothing is accepted beside a duplicate. The lower version was there first; if its end began only after the other was
-/// accepted, it was there to be found.
+/// Nothing is accepted beside a duplicate, whichever of two came first: one that was there, and whose end began only after
+/// the other was accepted, was there to be found.
 fn duplicates(lives: &Lives<'_>, wrong: &mut Vec<String>) {
-    for (later, earlier) in pairs(lives).filter(|(later, _)| later.unless) {
+    let explained = |first: &Life<'_>, second: &Life<'_>| {
+        let was_there = first.died.0 > second.born.1;
+        first.born.0 < second.born.1 && !(second.unless && was_there)
+    };
+    for (later, earlier) in pairs(lives) {
         let alike =
             distance(later.doc.print, earlier.doc.print) <= DUPLICATE && later.doc.id != earlier.doc.id;
-        if alike && earlier.died.0 > later.born.1 {
-            let [a, b] = [(earlier.version, earlier.doc), (later.version, later.doc)];
-            wrong.push(format!("{b:?} was accepted while its duplicate {a:?} was there"));
+        if alike && !explained(earlier, later) && !explained(later, earlier) {
+            let [a, b] = [earlier, later].map(|life| (life.version, life.doc, life.born, life.died));
+            wrong.push(format!("{b:?} was accepted while its duplicate {a:?} was there, or the other way"));
         }
     }
 }
@@ -278,6 +282,16 @@ mod tests {
         );
         let overlapping = [stored(0, 9, &a, 0, None), removed(1, 8, "a", Some(0)), stored(2, 7, &b, 1, None)];
         assert_wrong("removed in time", &overlapping, &[(&b, 1)], &[]);
+        let in_any_case = |start, end| {
+            let call = Call::Stored { doc: a.clone(), version: 0, replaced: None, unless: false };
+            Event { start, end, call }
+        };
+        let at_once = [in_any_case(0, 3), stored(1, 2, &b, 1, None)];
+        assert_wrong("stored in any case at the same time", &at_once, &[(&a, 0), (&b, 1)], &[]);
+        let before = [in_any_case(0, 1), stored(2, 3, &b, 1, None)];
+        let too_short = [stored(0, 5, &a, 0, None), stored(1, 2, &b, 1, None), removed(3, 4, "b", Some(1))];
+        assert_wrong("gone before the lower version came", &too_short, &[(&a, 0)], &[]);
+        assert_wrong("stored in any case before", &before, &[(&a, 0), (&b, 1)], &["its duplicate"]);
         let replacing = [stored(0, 1, &a, 3, None), stored(2, 3, &doc("a", 1), 7, Some(3))];
         assert_wrong("replaced", &replacing, &[(&doc("a", 1), 7)], &[]);
         let sights = [

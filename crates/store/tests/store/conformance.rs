@@ -20,8 +20,8 @@ use std::fmt::Debug;
 /// Limits that few documents reach. Every subject must have them.
 pub(crate) const SCORING: Scoring =
     Scoring { long: 4, used: 3, rare: 2, percent: 40, least: 600, most: 2500, tenths: 5, spare: 1 };
-/// Origins from here on are no versions.
-const NO_VERSION: u64 = 1000;
+/// Origins from here on are no versions of any store in a short run.
+const NO_VERSION: u64 = 1 << 40;
 
 /// A store under test.
 pub(crate) trait Subject {

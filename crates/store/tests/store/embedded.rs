@@ -2,10 +2,11 @@
 
 use crate::conformance::{SCORING, Subject, conforms};
 use crate::histories::{self, Load};
-use crate::{amount, errors, ids, marked};
+use crate::{amount, errors, ids, marked, replaced};
 use leitong_store::embedded::{Embedded, Options, repair};
 use leitong_store::{Addition, Clock, Collection, Mark, Policy, Probe, Query, Record, Store};
 use std::path::Path;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Where synchronising costs nothing: these tests are about answers, not about the disk.
@@ -93,6 +94,11 @@ fn with_new(test: impl FnOnce(&dyn Store)) {
     assert_sound(&store);
     store.close().unwrap();
     assert_sound(&open(folder.path()));
+}
+
+#[test]
+fn what_is_replaced_is_always_there() {
+    with_new(|store| replaced::always_there(store, amount(300, 50), Duration::ZERO));
 }
 
 #[test]

@@ -16,6 +16,11 @@ mod marked;
 mod measure;
 mod memory;
 mod model;
+mod redis;
+mod replaced;
+mod search;
+#[path = "../servers/mod.rs"]
+mod servers;
 mod steps;
 
 use leitong_store::Clock;

@@ -4,12 +4,16 @@ use crate::histories::Load;
 use leitong_store::{Added, Addition, Collection, Mark, Policy, Probe, Query, Record, Sources, Store};
 use std::sync::Barrier;
 
-const NAME: &str = "marked";
+pub(crate) const NAME: &str = "marked";
 /// Marks of a document, and how many of them all have.
 const MARKS: u32 = 40;
 const SHARED: u32 = 30;
 /// From so many in common on it is a duplicate: candidates with fewer are judged and not minded.
 const DUPLICATE: u32 = 20;
+
+pub(crate) fn collection() -> Collection {
+    Collection { name: NAME.into(), recipe: [4; 16], about: String::new(), spaces: Vec::new() }
+}
 
 fn record(round: u32, thread: u32) -> Record {
     let mut record = Record { id: format!("{round}/{thread}"), ..Record::default() };
@@ -48,9 +52,7 @@ fn add_unless_duplicate(store: &dyn Store, record: &Record) -> Result<u64, u64> 
 
 /// Of documents that are all duplicates of each other by their marks exactly one is stored.
 pub(crate) fn one_of_many(store: &dyn Store, load: Load) {
-    let collection =
-        Collection { name: NAME.into(), recipe: [4; 16], about: String::new(), spaces: Vec::new() };
-    store.create(&collection).unwrap();
+    store.create(&collection()).unwrap();
     for round in 0..load.rounds {
         let barrier = Barrier::new(load.threads as usize);
         let decided: Vec<Result<u64, u64>> = std::thread::scope(|scope| {

@@ -2,8 +2,9 @@
 
 use crate::conformance::{SCORING, Subject, conforms};
 use crate::histories::{self, Load};
-use crate::{amount, errors, ids, marked};
+use crate::{amount, errors, ids, marked, replaced};
 use leitong_store::{Memory, Store};
+use std::time::Duration;
 
 impl Subject for Memory {
     fn store(&self) -> &dyn Store {
@@ -55,4 +56,9 @@ fn chains_break_between_duplicates() {
 #[test]
 fn mixed_calls_can_be_explained() {
     histories::mixed(&Memory::default(), load());
+}
+
+#[test]
+fn what_is_replaced_is_always_there() {
+    replaced::always_there(&Memory::default(), amount(300, 50), Duration::ZERO);
 }

@@ -168,6 +168,10 @@ impl Pass<'_> {
             return None;
         }
         let c = self.text[at..].chars().next()?;
+        // The bit first: it is at hand, and the entry seldom is.
+        if u16::try_from(u32::from(c)).is_ok_and(|code| !self.table.changes(code)) {
+            return None;
+        }
         (self.table.entry(c) == Entry::JoinsPrevious).then_some(c)
     }
 

@@ -28,46 +28,27 @@ impl Mixed {
         Self { chinese, unicode }
     }
 
-    /// Appends what stands between two Han runs: mostly a comma or a full stop.
-    fn append_other(&self, text: &str, part: Span, words: &mut Vec<Word>) {
-        let before = words.len();
-        let mut last = None;
-        for c in text[part.range()].chars() {
-            match plain_kind(c) {
-                Some(kind) if !(c == ' ' && last == Some(' ')) => {
-                    let start = words[before..].last().map_or(part.start, |word| word.span.end);
-                    let span = Span { start, end: start + c.len_utf8() as u32 };
-                    let tag = if self.chinese.tags() { tag_by_form("", kind) } else { Tag::NONE };
-                    words.push(Word { span, tag, kind });
-                    last = Some(c);
-                }
-                _ => {
-                    words.truncate(before);
-                    return self.unicode.append(text, part, words);
-                }
-            }
-        }
-    }
-}
-
-impl Segment for Mixed {
-    fn segment(&self, text: &str, words: &mut Vec<Word>) {
+    /// Replaces the contents of `words` by the words of `text`.
+    fn cut<const TAGS: bool>(&self, text: &str, words: &mut Vec<Word>) {
         words.clear();
-        self.chinese.with_cuts(text, self.chinese.tags(), |cuts| {
+        self.chinese.with_cuts(text, TAGS, |cuts| {
             words.reserve(cuts.offsets.len());
             // Up to where the text is done, the first word that may belong to the next run, and whether that has a Han
             // character by now: until then nobody knows whose its words are.
             let (mut done, mut run, mut is_han_run) = (0, 0, false);
             for (number, span) in cuts.words().enumerate() {
                 match class(text, span) {
-                    Class::Han if is_han_run => {
-                        let tag = self.chinese.tag_of_cut(text, cuts, number, span);
-                        words.push(Word { span, tag, kind: WordKind::Word });
-                    }
                     Class::Han => {
-                        self.append_other(text, Span { start: done, end: cuts.offsets[run] }, words);
-                        self.chinese.append_cuts(text, cuts, run..number + 1, words);
-                        is_han_run = true;
+                        if !is_han_run {
+                            self.append_other(text, Span { start: done, end: cuts.offsets[run] }, words);
+                            if run < number {
+                                self.chinese.append_cuts(text, cuts, run..number, words);
+                            }
+                            is_han_run = true;
+                        }
+                        let tag =
+                            if TAGS { self.chinese.tag_of_cut(text, cuts, number, span) } else { Tag::NONE };
+                        words.push(Word { span, tag, kind: WordKind::Word });
                     }
                     Class::Ascii if is_han_run => {
                         self.chinese.append_cuts(text, cuts, number..number + 1, words);
@@ -83,6 +64,32 @@ impl Segment for Mixed {
                 self.append_other(text, Span { start: done, end: text.len() as u32 }, words);
             }
         });
+    }
+
+    /// Appends what stands between two Han runs: mostly a comma or a full stop.
+    fn append_other(&self, text: &str, part: Span, words: &mut Vec<Word>) {
+        let before = words.len();
+        let (mut start, mut last) = (part.start, None);
+        for c in text[part.range()].chars() {
+            match plain_kind(c) {
+                Some(kind) if !(c == ' ' && last == Some(' ')) => {
+                    let span = Span { start, end: start + c.len_utf8() as u32 };
+                    let tag = if self.chinese.tags() { tag_by_form("", kind) } else { Tag::NONE };
+                    words.push(Word { span, tag, kind });
+                    (start, last) = (span.end, Some(c));
+                }
+                _ => {
+                    words.truncate(before);
+                    return self.unicode.append(text, part, words);
+                }
+            }
+        }
+    }
+}
+
+impl Segment for Mixed {
+    fn segment(&self, text: &str, words: &mut Vec<Word>) {
+        if self.chinese.tags() { self.cut::<true>(text, words) } else { self.cut::<false>(text, words) }
     }
 }
 
@@ -102,6 +109,7 @@ fn class(text: &str, word: Span) -> Class {
     match first_bytes(text, word) {
         Some(0xE4B8..=0xE9BF) => Class::Han, // U+4E00 to U+9FFF
         Some(0xE280..=0xE38F | 0xEFBC..=0xEFBF) => Class::Other, // U+2000 to U+33FF, U+FF00 to U+FFFF
+        Some(two @ ..0x8000) if !is_of_words(char::from((two >> 8) as u8)) => Class::Other,
         _ => class_by_characters(&text[word.range()]),
     }
 }

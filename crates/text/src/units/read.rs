@@ -58,13 +58,12 @@ impl Sink for Bare<'_> {
 }
 
 /// Units with the span of each in the text.
-#[derive(Default)]
-struct Placed {
-    units: Vec<Unit>,
-    spans: Vec<Span>,
+struct Placed<'u> {
+    units: &'u mut Vec<Unit>,
+    spans: &'u mut Vec<Span>,
 }
 
-impl Sink for Placed {
+impl Sink for Placed<'_> {
     fn expect(&mut self, _: usize) {}
 
     fn put(&mut self, unit: Unit, start: usize, end: usize) {
@@ -189,17 +188,27 @@ impl UnitReader {
     /// The units of a text and the span of each in it.
     #[must_use]
     pub fn read_placed(&self, text: &str) -> (Vec<Unit>, Vec<Span>) {
+        let (mut units, mut spans) = (Vec::new(), Vec::new());
+        self.read_placed_into(text, &mut units, &mut spans);
+        (units, spans)
+    }
+
+    /// The same, in the place of others.
+    pub fn read_placed_into(&self, text: &str, units: &mut Vec<Unit>, spans: &mut Vec<Span>) {
         let expected = text.len() / 3;
-        let mut placed = Placed { units: Vec::with_capacity(expected), spans: Vec::with_capacity(expected) };
-        if !self.run(text, &mut placed) {
-            placed = Placed::default();
+        units.clear();
+        units.reserve(expected);
+        spans.clear();
+        spans.reserve(expected);
+        if !self.run(text, &mut Placed { units, spans }) {
+            units.clear();
+            spans.clear();
             let normalized = self.normalizer.normalize(text);
             units_of(&normalized.text, |unit, span| {
-                placed.units.push(unit);
-                placed.spans.push(normalized.map.to_source(span));
+                units.push(unit);
+                spans.push(normalized.map.to_source(span));
             });
         }
-        (placed.units, placed.spans)
     }
 
     /// Whether it could be done character by character.

@@ -9,6 +9,7 @@ use crate::input::raw::{Doc, Read, Source, Wanted};
 use crate::output::{Failure, Progress};
 use leitong_detect::batch::Corpus;
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{BufRead, Read as _};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
@@ -32,12 +33,31 @@ fn shortened(id: &str) -> [u8; SHORT] {
     short
 }
 
+/// What stands for an id is a hash already.
+#[derive(Clone, Copy, Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(first) = bytes.first_chunk() {
+            self.0 ^= u64::from_le_bytes(*first);
+        }
+    }
+
+    // How many bytes come is the same for all.
+    fn write_usize(&mut self, _: usize) {}
+}
+
 pub(super) struct Intake<'i> {
     job: &'i Job<'i>,
     corpus: Corpus,
     columns: Columns,
     noted: Noted,
-    ids: HashSet<[u8; SHORT]>,
+    ids: HashSet<[u8; SHORT], BuildHasherDefault<AsItIs>>,
     names: HashMap<String, u32>,
     skipped: Skipped,
     checkpoint: u64,
@@ -52,7 +72,7 @@ impl<'i> Intake<'i> {
         skipped: Skipped,
     ) -> Result<Self, Failure> {
         let columns = Columns::open(&work.folder, &COLUMNS, &noted.lengths)?;
-        let (mut ids, mut names) = (HashSet::new(), HashMap::new());
+        let (mut ids, mut names) = (HashSet::default(), HashMap::new());
         if corpus.count() == 0 {
             // From here on the folder tells what it is for.
             corpus.checkpoint(&noted.text()?)?;

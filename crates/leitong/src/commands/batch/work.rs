@@ -123,7 +123,8 @@ impl Columns {
 
     pub(crate) fn push(&mut self, name: &'static str, bytes: &[u8]) -> Result<(), Failure> {
         if let Some((file, length)) = self.files.get_mut(name) {
-            file.write_all(bytes).map_err(failed(&self.folder))?;
+            // The words for a failure are made when there is one: this is called for every document.
+            file.write_all(bytes).map_err(|error| failed(&self.folder)(error))?;
             *length += bytes.len() as u64;
         }
         Ok(())

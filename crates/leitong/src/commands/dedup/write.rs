@@ -1,7 +1,7 @@
 //! The second time through the inputs: what stays is copied, what goes is written down.
 
 use super::alarm::Sources;
-use super::evidence::line;
+use super::evidence;
 use super::format::{Format, Layout};
 use super::journal::{Entry, Head, Tail, VERSION};
 use super::kept::Kept;
@@ -11,7 +11,7 @@ use crate::input::raw::{self, Record};
 use crate::output::file::{Closed, Output};
 use crate::output::report::{Facts, Sample};
 use crate::output::{Failure, json_line};
-use leitong_detect::batch::Fate;
+use leitong_detect::batch::{Explainer, Fate};
 use rayon::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -177,7 +177,9 @@ impl Writer<'_> {
             (self.decided, self.removed.is_some(), self.journal.is_some());
         let lines: Vec<Lines> = waiting
             .into_par_iter()
-            .map(|gone| Lines::of(gone, decided, with_lines, with_entries))
+            .map_init(Explainer::default, |explainer, gone| {
+                Lines::of(gone, decided, explainer, with_lines, with_entries)
+            })
             .collect::<Result<_, _>>()?;
         for Lines { verdict, evidence, entry } in lines {
             *self.written.removed.entry(verdict).or_default() += 1;
@@ -220,22 +222,33 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(gone: Gone, decided: &Decided<'_>, with_lines: bool, with_entries: bool) -> Result<Self, Failure> {
+    fn of(
+        gone: Gone,
+        decided: &Decided<'_>,
+        explainer: &mut Explainer,
+        with_lines: bool,
+        with_entries: bool,
+    ) -> Result<Self, Failure> {
         let run = &decided.taken.run;
         let Gone { pair, against, before, raw } = gone;
         let of_database = |name: &str| against[name].as_str().unwrap_or_default().to_owned();
         let (id, kept, verdict, evidence) = match pair {
-            None => (of_database("id"), of_database("kept"), of_database("verdict"), against.clone()),
-            Some((own, kept)) => {
-                let pair = decided.found.known(run, own, kept)?;
-                let (id, stays) = (run.id(own)?, run.id(kept)?);
-                let source = decided.sources.map(|sources| sources.of(own));
-                let evidence =
-                    if with_lines { line(run, &pair, (&id, &stays), source)? } else { Value::Null };
-                (id, stays, pair.ruling.verdict.name().to_owned(), evidence)
+            None => {
+                let evidence = if with_lines { json_line(&against)? } else { Vec::new() };
+                (of_database("id"), of_database("kept"), of_database("verdict"), evidence)
+            }
+            Some((own, stays)) => {
+                let pair = decided.found.known(run, own, stays)?;
+                let verdict = pair.ruling.verdict.name().to_owned();
+                if with_lines {
+                    let source = decided.sources.map(|sources| sources.of(own));
+                    let evidence::Written { id, kept, line } = evidence::line(run, explainer, &pair, source)?;
+                    (id, kept, verdict, line)
+                } else {
+                    (run.id(own)?, run.id(stays)?, verdict, Vec::new())
+                }
             }
         };
-        let evidence = if with_lines { json_line(&evidence)? } else { Vec::new() };
         let entry = if with_entries {
             json_line(&Entry { id, kept, verdict: verdict.clone(), before, raw })?
         } else {

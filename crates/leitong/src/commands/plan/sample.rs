@@ -4,7 +4,7 @@ use crate::commands::batch::Work;
 use crate::input::InputError;
 use crate::input::raw::{self, Read, Shape, Source, Wanted};
 use crate::output::{Failure, Progress};
-use leitong_detect::batch::{Corpus, Run};
+use leitong_detect::batch::{Corpus, Explainer, Run};
 use parquet::file::reader::FileReader;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -178,8 +178,8 @@ fn time_evidence(run: &Run, pairs: &[(u32, u32)]) -> Result<f64, Failure> {
         return Ok(0.0);
     }
     let begun = Instant::now();
-    pairs.par_iter().try_for_each(|&(a, b)| {
-        std::hint::black_box(run.explain(a, b)?);
+    pairs.par_iter().try_for_each_init(Explainer::default, |explainer, &(a, b)| {
+        std::hint::black_box(run.explain(explainer, a, b)?);
         Ok::<(), Failure>(())
     })?;
     Ok(begun.elapsed().as_secs_f64() / pairs.len() as f64)

@@ -2,13 +2,16 @@
 
 use memchr::{memchr, memchr_iter, memrchr};
 use std::io::{self, Read};
+use std::ops::Range;
 
 /// Whole lines, and what comes after them.
-pub(super) struct Block {
+pub(super) struct Block<'b> {
     /// Lines; the last one may lack its line break.
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: &'b [u8],
     /// The number of the first line, from 1.
     pub(super) first: u64,
+    /// The number of the line behind them.
+    pub(super) next: u64,
     /// After them comes a line that is too long to be kept.
     pub(super) too_long: bool,
     /// After them nothing can be read.
@@ -20,7 +23,10 @@ pub(super) struct Blocks<R> {
     input: R,
     size: usize,
     limit: usize,
-    carry: Vec<u8>,
+    /// Memory for every block, one after the other: clearing new memory would cost as much as looking for lines.
+    room: Vec<u8>,
+    /// What was read and has not been given out.
+    carry: Range<usize>,
     next_line: u64,
     /// In the middle of a line that is too long.
     skipping: bool,
@@ -31,79 +37,91 @@ impl<R: Read> Blocks<R> {
     /// Blocks of about `size` bytes, with lines of at most `limit`.
     pub(super) fn new(input: R, size: usize, limit: u64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Self { input, size, limit, carry: Vec::new(), next_line: 1, skipping: false, ended: false }
+        let (room, carry) = (Vec::new(), 0..0);
+        Self { input, size, limit, room, carry, next_line: 1, skipping: false, ended: false }
     }
 
-    /// Reads up to `more` bytes behind what is there; says whether there was less.
-    fn fill(&mut self, bytes: &mut Vec<u8>, more: usize) -> io::Result<bool> {
-        bytes.reserve(more);
-        let read = (&mut self.input).take(more as u64).read_to_end(bytes)?;
-        Ok(read < more)
+    /// Reads as many bytes as a block has behind the first `filled`, which grow; says whether there were fewer.
+    fn fill(&mut self, filled: &mut usize) -> io::Result<bool> {
+        let end = *filled + self.size;
+        if self.room.len() < end {
+            self.room.resize(end, 0);
+        }
+        while *filled < end {
+            match self.input.read(&mut self.room[*filled..end]) {
+                Ok(0) => return Ok(true),
+                Ok(count) => *filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
     }
-}
 
-impl<R: Read> Iterator for Blocks<R> {
-    type Item = Block;
+    /// Moves what has not been given out to the front, and gives back what an uncommonly long line has taken; how much it is.
+    fn begin(&mut self) -> usize {
+        let carry = std::mem::take(&mut self.carry);
+        let filled = carry.len();
+        self.room.copy_within(carry, 0);
+        if self.room.len() > 8 * (self.size + filled) {
+            self.room.truncate(filled);
+            self.room.shrink_to_fit();
+        }
+        filled
+    }
 
-    fn next(&mut self) -> Option<Block> {
+    /// The next block.
+    pub(super) fn next(&mut self) -> Option<Block<'_>> {
         if self.ended {
             return None;
         }
-        let mut bytes = std::mem::take(&mut self.carry);
-        let mut block = Block { bytes: Vec::new(), first: self.next_line, too_long: false, broken: None };
+        let (mut filled, mut whole) = (self.begin(), 0);
+        let (mut first, mut too_long, mut broken) = (self.next_line, false, None);
         loop {
-            let seen = bytes.len();
-            match self.fill(&mut bytes, self.size) {
+            let seen = filled;
+            match self.fill(&mut filled) {
                 Ok(ended) => self.ended = ended,
-                Err(error) => (self.ended, block.broken) = (true, Some(error)),
+                Err(error) => (self.ended, broken) = (true, Some(error)),
             }
             if self.skipping {
-                match memchr(b'\n', &bytes) {
-                    Some(at) => {
-                        bytes.drain(..=at);
-                        self.skipping = false;
-                        // The line that was too long has a number too.
-                        self.next_line += 1;
-                        block.first = self.next_line;
-                    }
-                    None if self.ended => {
-                        bytes.clear();
-                        break;
-                    }
-                    None => {
-                        bytes.clear();
-                        continue;
-                    }
-                }
+                let Some(at) = memchr(b'\n', &self.room[..filled]) else {
+                    filled = 0;
+                    if self.ended { break } else { continue }
+                };
+                self.room.copy_within(at + 1..filled, 0);
+                filled -= at + 1;
+                self.skipping = false;
+                // The line that was too long has a number too.
+                self.next_line += 1;
+                first = self.next_line;
             }
-            let from = seen.min(bytes.len());
-            if let Some(at) = memrchr(b'\n', &bytes[from..]) {
-                self.carry = bytes.split_off(from + at + 1);
+            let from = seen.min(filled);
+            if let Some(at) = memrchr(b'\n', &self.room[from..filled]) {
+                whole = from + at + 1;
                 break;
             }
-            if bytes.len() > self.limit {
-                bytes.clear();
-                (self.skipping, block.too_long) = (true, true);
+            if filled > self.limit {
+                filled = 0;
+                (self.skipping, too_long) = (true, true);
                 break;
             }
             if self.ended {
                 break;
             }
         }
-        if self.ended && block.broken.is_none() {
-            bytes.append(&mut self.carry);
-        } else if self.ended && !bytes.ends_with(b"\n") {
-            // What was read of a line before reading failed is no line.
-            bytes.clear();
+        // The last line may lack its line break; but what was read of one before reading failed is no line.
+        if self.ended && broken.is_none() {
+            whole = filled;
         }
-        self.next_line += count_lines(&bytes);
-        block.bytes = bytes;
-        Some(block)
+        self.carry = whole..filled;
+        let bytes = &self.room[..whole];
+        self.next_line += count_lines(bytes);
+        Some(Block { bytes, first, next: self.next_line, too_long, broken })
     }
 }
 
 /// How many lines a block has.
-pub(super) fn count_lines(bytes: &[u8]) -> u64 {
+fn count_lines(bytes: &[u8]) -> u64 {
     let open = !bytes.is_empty() && !bytes.ends_with(b"\n");
     memchr_iter(b'\n', bytes).count() as u64 + u64::from(open)
 }
@@ -138,12 +156,14 @@ mod tests {
 
     fn in_blocks(text: &[u8], size: usize, limit: usize) -> Vec<(u64, Option<Vec<u8>>)> {
         let mut found = Vec::new();
-        for block in Blocks::new(text, size, limit as u64) {
+        let mut blocks = Blocks::new(text, size, limit as u64);
+        while let Some(block) = blocks.next() {
             let mut next = block.first;
-            for line in lines(&block.bytes) {
+            for line in lines(block.bytes) {
                 found.push((next, (line.len() <= limit).then(|| line.to_vec())));
                 next += 1;
             }
+            assert_eq!(next, block.next);
             if block.too_long {
                 found.push((next, None));
             }
@@ -188,11 +208,14 @@ mod tests {
     #[test]
     fn what_was_whole_before_an_error_is_kept() {
         for size in 1..20 {
-            let blocks: Vec<Block> = Blocks::new(Torn(b"one\ntwo\nthr"), size, 100).collect();
-            let bytes: Vec<u8> = blocks.iter().flat_map(|block| block.bytes.clone()).collect();
+            let mut blocks = Blocks::new(Torn(b"one\ntwo\nthr"), size, 100);
+            let (mut bytes, mut broken) = (Vec::new(), Vec::new());
+            while let Some(block) = blocks.next() {
+                bytes.extend_from_slice(block.bytes);
+                broken.push(block.broken.is_some());
+            }
             assert_eq!(bytes, b"one\ntwo\n", "{size}");
-            assert!(blocks.iter().rev().skip(1).all(|block| block.broken.is_none()));
-            assert!(blocks.last().unwrap().broken.is_some());
+            assert_eq!(broken.iter().position(|broken| *broken), Some(broken.len() - 1), "only the last is");
         }
     }
 }

@@ -26,9 +26,15 @@ type Quick<'l> = (Cow<'l, str>, Cow<'l, str>, Vec<Option<String>>);
 /// Id, text and extras of an ordinary record; nothing if it is not one.
 fn quick<'l>(line: &'l str, wanted: &Wanted) -> Option<Quick<'l>> {
     let options = &wanted.options;
-    let mut deserializer = serde_json::Deserializer::from_str(line);
-    let found = deserializer.deserialize_map(Fields(wanted)).ok()?;
-    deserializer.end().ok()?;
+    let found = match Strings::new(line).and_then(|strings| strings.fields(wanted)) {
+        Some(found) => found,
+        None => {
+            let mut deserializer = serde_json::Deserializer::from_str(line);
+            let found = deserializer.deserialize_map(Fields(wanted)).ok()?;
+            deserializer.end().ok()?;
+            found
+        }
+    };
     let (Value::Text(text), false) = (found.text, found.unusual) else { return None };
     let long = text.len() as u64 > options.extract.max_text;
     if long || text.trim().is_empty() {
@@ -73,6 +79,95 @@ struct Found<'l> {
     unusual: bool,
 }
 
+impl<'l> Found<'l> {
+    fn new(wanted: &Wanted) -> Self {
+        Self { extras: vec![Value::None; wanted.extras.len()], ..Self::default() }
+    }
+}
+
+/// Reads an object of nothing but strings, as most lines are; each is copied once, and not at all if it has no escapes.
+struct Strings<'l> {
+    line: &'l str,
+    at: usize,
+}
+
+impl<'l> Strings<'l> {
+    /// Nothing if the line has control characters, which only blanks between strings may be.
+    fn new(line: &'l str) -> Option<Self> {
+        // Without an early end, so that many bytes are looked at at a time.
+        let controls = line.bytes().fold(false, |seen, byte| seen | (byte < b' '));
+        (!controls).then_some(Self { line, at: 0 })
+    }
+
+    /// The fields that are wanted; nothing if something else than an object of strings is found.
+    fn fields(mut self, wanted: &Wanted) -> Option<Found<'l>> {
+        let Wanted { options, extras, .. } = wanted;
+        let mut found = Found::new(wanted);
+        self.take(b'{')?;
+        loop {
+            let key = self.string()?;
+            self.take(b':')?;
+            let value = self.string()?;
+            found.unusual |= key == "html" || key == "format";
+            if let Some(at) = extras.iter().position(|extra| *extra == key) {
+                found.extras[at] = Value::Text(value.clone());
+            }
+            if key == options.id {
+                found.id = Value::Text(value.clone());
+            }
+            if key == options.text {
+                found.text = Value::Text(value);
+            }
+            if self.take(b',').is_none() {
+                break;
+            }
+        }
+        self.take(b'}')?;
+        self.line[self.at..].bytes().all(|byte| byte == b' ').then_some(found)
+    }
+
+    /// Takes a byte that comes next, or behind blanks.
+    fn take(&mut self, byte: u8) -> Option<()> {
+        let rest = &self.line.as_bytes()[self.at..];
+        let blanks = rest.iter().take_while(|&&byte| byte == b' ').count();
+        (rest.get(blanks) == Some(&byte)).then(|| self.at += blanks + 1)
+    }
+
+    fn string(&mut self) -> Option<Cow<'l, str>> {
+        self.take(b'"')?;
+        let mut from = self.at;
+        let mut end = self.end(from)?;
+        if self.line.as_bytes()[end] == b'"' {
+            self.at = end + 1;
+            return Some(Cow::Borrowed(&self.line[from..end]));
+        }
+        let mut text = String::with_capacity(self.line.len() - from);
+        while self.line.as_bytes()[end] == b'\\' {
+            text.push_str(&self.line[from..end]);
+            text.push(match self.line.as_bytes().get(end + 1)? {
+                b'n' => '\n',
+                b't' => '\t',
+                b'r' => '\r',
+                b'b' => '\u{8}',
+                b'f' => '\u{c}',
+                same @ (b'"' | b'\\' | b'/') => char::from(*same),
+                // By its number, perhaps in two halves.
+                _ => return None,
+            });
+            from = end + 2;
+            end = self.end(from)?;
+        }
+        text.push_str(&self.line[from..end]);
+        self.at = end + 1;
+        Some(Cow::Owned(text))
+    }
+
+    /// The next quotation mark or backslash.
+    fn end(&self, from: usize) -> Option<usize> {
+        Some(from + memchr::memchr2(b'"', b'\\', self.line.as_bytes().get(from..)?)?)
+    }
+}
+
 struct Fields<'w>(&'w Wanted);
 
 impl<'l> Visitor<'l> for Fields<'_> {
@@ -84,7 +179,7 @@ impl<'l> Visitor<'l> for Fields<'_> {
 
     fn visit_map<A: MapAccess<'l>>(self, mut map: A) -> Result<Found<'l>, A::Error> {
         let Wanted { options, extras, .. } = self.0;
-        let mut found = Found { extras: vec![Value::None; extras.len()], ..Found::default() };
+        let mut found = Found::new(self.0);
         while let Some(key) = map.next_key_seed(Simple)? {
             let Value::Text(key) = key else { continue };
             found.unusual |= key == "html" || key == "format";
@@ -195,6 +290,11 @@ mod tests {
             "[1, \"x\"]",
             "{\"a\": {}}",
             "\"a\\\"b\\n\"",
+            "\"\\t\\r\\b\\f\\/\\\\\"",
+            "\"雷同\\\\\"",
+            "\"\\x\"",
+            "\"a\tb\"",
+            "\"open",
             "\"\\ud800\"",
         ];
         let mut lines: Vec<String> = Vec::new();
@@ -209,6 +309,19 @@ mod tests {
             lines.push(format!("{{\"format\": {id}, \"text\": \"y\", \"extra\": \"z\"}}"));
             lines.push(id.to_owned());
         }
+        lines.extend(
+            [
+                " { \"id\" : \"1\" ,\"text\":\"x\" } ",
+                "{\"id\":\"1\",\"text\":\"x\"}\t",
+                "{\"id\":\"1\",\"text\":\"x\"} }",
+                "{\"id\":\"1\",\"text\":\"x\",}",
+                "{\"id\":\"1\" \"text\":\"x\"}",
+                "{\"id\":\"1\",\"text\":\"x\\",
+                "{\"i\\\"d\":\"1\",\"te\\u0078t\":\"x\"}",
+                "{\"id\":\"1\",\"text\":\"x\"",
+            ]
+            .map(String::from),
+        );
         lines.extend(
             ["{}", "{", "{\"id\":1,\"text\":\"x\"} 5", "{\"id\":1,\"text\":\"x\"}\r", "{\"text\": \"x\",}"]
                 .map(String::from),

@@ -1,6 +1,6 @@
 //! JSON lines and lines of text.
 
-use super::blocks::{Block, Blocks, count_lines, lines};
+use super::blocks::{Block, Blocks, lines};
 use super::sources::Counted;
 use super::{Doc, Read, Record, Shape, Source, Take, Wanted, json};
 use crate::input::lines::LineError;
@@ -58,11 +58,10 @@ pub(super) fn documents_from(
 
 fn of_stream(stream: impl std::io::Read, source: &Source, wanted: &Wanted, mut skip: u64, take: Take<'_>) {
     let limit = limit(source, wanted);
-    for block in Blocks::new(stream, wanted.block, limit) {
-        let Block { bytes, first, too_long, broken } = block;
+    let mut blocks = Blocks::new(stream, wanted.block, limit);
+    while let Some(Block { bytes, first, next, too_long, broken }) = blocks.next() {
         let mut records: Vec<(u64, &[u8])> =
-            (first..).zip(lines(&bytes)).filter(|(_, line)| is_record(line, source.shape)).collect();
-        let next = first + count_lines(&bytes);
+            (first..).zip(lines(bytes)).filter(|(_, line)| is_record(line, source.shape)).collect();
         let passed = skip.min(records.len() as u64);
         records.drain(..passed as usize);
         skip -= passed;
@@ -121,8 +120,9 @@ pub(super) fn again(
 ) -> Result<(), Failure> {
     // What cannot be opened was reported before.
     let Ok(stream) = source.stream(wanted.read.as_ref()) else { return Ok(()) };
-    for block in Blocks::new(stream, wanted.block, limit(source, wanted)) {
-        for (number, line) in (block.first..).zip(lines(&block.bytes)) {
+    let mut blocks = Blocks::new(stream, wanted.block, limit(source, wanted));
+    while let Some(block) = blocks.next() {
+        for (number, line) in (block.first..).zip(lines(block.bytes)) {
             if is_record(line, source.shape) {
                 each(&Record {
                     shape: source.shape,

@@ -85,9 +85,8 @@ fn there_must_be_a_database() {
     assert_eq!(std::fs::read_dir(room.db()).unwrap().count(), 1);
     room.write("a.txt", text(1));
     for (db, what) in [
-        ("redis://localhost", "not built yet"),
-        ("redis-cluster://a,b", "not built yet"),
-        ("opensearch+https://host/index", "not built yet"),
+        ("redis://127.0.0.1:1", "does not answer"),
+        ("redis://a,b", "begin with redis-cluster://"),
         ("mysql://host", "no such store"),
         ("a.txt", "this is a file"),
         ("", "empty"),

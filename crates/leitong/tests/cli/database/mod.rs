@@ -7,6 +7,7 @@ mod exchange;
 mod fields;
 mod ids;
 mod live;
+mod servers;
 mod similar;
 
 use super::{Run, leitong_in};

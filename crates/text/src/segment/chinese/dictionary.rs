@@ -10,14 +10,14 @@ use crate::segment::Tag;
 /// The score of what cannot be: no sum with it is ever chosen.
 pub(super) const NEVER: f64 = f64::NEG_INFINITY;
 
-/// The weight of a separator: it wins, and the route then counts the score down to 0.
-const ALWAYS: f64 = f64::INFINITY;
-
 /// The dictionary that comes with jieba, unpacked when the first Chinese text asks for it and shared by all.
 pub(super) static SHARED: LazyLock<Dictionary> = LazyLock::new(|| {
     static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/jieba.bin.zst"));
     Dictionary::unpack(PACKED).unwrap_or_else(|fault| unreachable!("the build script wrote {fault}"))
 });
+
+/// Entries of a table that a code cannot leave; the second half is never touched.
+pub(super) const ALL_CODES: usize = 1 << 16;
 
 /// Mask of the tag of a single character.
 pub(super) const SINGLE_TAG: u32 = 0xFF;
@@ -29,12 +29,15 @@ pub(super) const STARTS_OWN: u32 = 1 << 13;
 pub(super) struct Single {
     pub(super) weight: f64,
     pub(super) about: u32,
+    /// The least score of the path from here on: 0 for a separator, which takes the score of all that follows away
+    /// (logarithms of probabilities are never positive). No bound for others.
+    pub(super) floor: f32,
 }
 
 /// What a user's words do not change.
 pub(super) struct Fixed {
     pub(super) codes: Box<[u16; 1 << 16]>,
-    pub(super) rows: Box<[u32; CODES]>,
+    pub(super) rows: Box<[u32; ALL_CODES]>,
     pub(super) pairs: Box<[u64; PAIRS]>,
     pub(super) model: Model,
     pub(super) tagger: Tagger,
@@ -53,7 +56,7 @@ pub(super) struct Fixed {
 /// Words with their weights and tags, and the models for words that are not among them.
 pub(super) struct Dictionary {
     pub(super) fixed: Arc<Fixed>,
-    pub(super) singles: Box<[Single; CODES]>,
+    pub(super) singles: Box<[Single; ALL_CODES]>,
     pub(super) nodes: Box<[u64; NODES]>,
     pub(super) deep: Box<[u64; DEEP]>,
     pub(super) weights: Box<[f64; WEIGHTS]>,
@@ -102,7 +105,7 @@ impl Dictionary {
             number: number("m"),
             english: number("eng"),
         };
-        let single = |bytes| Single { weight: 0.0, about: u32::from_le_bytes(bytes) };
+        let single = |bytes| Single { weight: 0.0, about: u32::from_le_bytes(bytes), floor: 0.0 };
         let about = file.numbers(Section::Singles, single);
         let mut dictionary = Self {
             fixed: Arc::new(fixed),
@@ -142,10 +145,11 @@ impl Dictionary {
             *weight = if frequency == 0 { NEVER } else { log(u64::from(frequency)) - log_total };
         }
         self.weight_of_one = self.weights[WEIGHT_OF_ONE];
-        for single in self.singles.iter_mut() {
+        for single in self.singles.iter_mut().take(CODES) {
             let number = single.about >> SINGLE_WEIGHT_SHIFT;
             let separates = single.about & IS_SEPARATOR != 0;
-            single.weight = if separates { ALWAYS } else { self.weights[number as usize % WEIGHTS] };
+            single.weight = if separates { 0.0 } else { self.weights[number as usize % WEIGHTS] };
+            single.floor = if separates { 0.0 } else { NEVER as f32 };
         }
     }
 
@@ -184,8 +188,8 @@ impl Dictionary {
 
     /// Where in the bitmap the word for `first` and `second` is.
     #[inline(always)]
-    pub(super) fn word_of_pair(rows: &[u32; CODES], first: u16, second: u16) -> u32 {
-        let row = rows[usize::from(first) % CODES];
+    pub(super) fn word_of_pair(rows: &[u32; ALL_CODES], first: u16, second: u16) -> u32 {
+        let row = rows[usize::from(first)];
         (row >> ROW_BITS) + (u32::from(second) / 64).min(row & ((1 << ROW_BITS) - 1))
     }
 

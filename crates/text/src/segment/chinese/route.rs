@@ -8,7 +8,7 @@
 
 use super::dictionary::{Dictionary, NEVER, SINGLE_TAG, STARTS_OWN, Single};
 use super::layout::*;
-use crate::machine::{Machine, prefetch};
+use crate::machine::{Machine, prefetch_in};
 
 /// Characters of a chunk before it ends at the next separator.
 pub(super) const CHUNK: usize = 256;
@@ -17,40 +17,23 @@ const PADDING: usize = 4;
 /// Scratch that grew beyond this many characters is given back.
 const KEPT: usize = 1 << 16;
 
-/// A step of the path: the length of the word, and flags about its first character.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Step(u32);
-
-/// Where `layout`'s flags about single characters are in a step.
-const FLAG_SHIFT: u32 = 19;
-
-impl Step {
-    const SEPARATOR: Step = Step(IS_SEPARATOR << FLAG_SHIFT | 1);
-
-    /// Characters of the word.
-    #[inline(always)]
-    pub(super) fn length(self) -> usize {
-        (self.0 & ((OF_MODEL << FLAG_SHIFT) - 1)) as usize
-    }
-
-    /// Whether it is a single character, and no separator.
-    #[inline(always)]
-    pub(super) fn is_single(self) -> bool {
-        self.0 & !((OF_MODEL | ALPHANUMERIC) << FLAG_SHIFT) == 1
-    }
-
-    /// Whether it is a single ASCII letter or digit.
-    #[inline(always)]
-    pub(super) fn is_alphanumeric(self) -> bool {
-        self.0 == ALPHANUMERIC << FLAG_SHIFT | 1
-    }
-
-    /// Whether it is a single character that the model for unknown words accepts.
-    #[inline(always)]
-    pub(super) fn is_single_of_model(self) -> bool {
-        self.0 == OF_MODEL << FLAG_SHIFT | 1
-    }
+/// Bits of a character's class: what `layout` says about it, from bit 8 on.
+pub(super) mod class {
+    use super::super::layout::{ALPHANUMERIC as ALNUM, IS_SEPARATOR, OF_MODEL as MODEL};
+    /// Where classes start.
+    pub(in super::super) const SHIFT: u32 = 8;
+    /// Number of the bit of a character that the model for unknown words accepts.
+    pub(in super::super) const OF_MODEL: i32 = (MODEL >> SHIFT).trailing_zeros() as i32;
+    /// Number of the bit of an ASCII letter or digit.
+    pub(in super::super) const ALPHANUMERIC: i32 = (ALNUM >> SHIFT).trailing_zeros() as i32;
+    /// Number of the bit of a separator.
+    pub(in super::super) const SEPARATOR: i32 = (IS_SEPARATOR >> SHIFT).trailing_zeros() as i32;
 }
+
+/// The class of a separator.
+const SEPARATES: u8 = 1 << class::SEPARATOR;
+/// Characters that become a number of bits together.
+pub(super) const BLOCK: usize = 64;
 
 /// A chunk of a text and what is known about each of its characters.
 #[derive(Default)]
@@ -61,24 +44,26 @@ pub(super) struct Chunk {
     pub(super) codes: Vec<u16>,
     /// Byte offsets in the text; one more for the end.
     pub(super) offsets: Vec<u32>,
-    /// Where in the pair bitmap this character and the next are.
-    words: Vec<u32>,
-    /// What the lookup goes on with: a character, and where the tables have more about it.
+    /// Where in the pair bitmap this character and the next are, then which node they have, or 0.
+    pairs: Vec<u32>,
+    /// Where in the double array the node of this character and the next two is, or 0.
+    thirds: Vec<u32>,
+    /// What the lookup goes on with: a character, and where in the double array there is more about it.
     found: Vec<(u32, u32)>,
-    /// The node of this character and the next, or 0.
-    nodes: Vec<u64>,
-    /// The node of this character and the next two, or 0.
-    deep: Vec<u64>,
-    /// Where in the double array the node of this character and the next three is, or 0.
-    fourths: Vec<u32>,
+    /// How many there are with words of four and more characters.
+    longer: usize,
     /// The score of the best path from here on.
     scores: Vec<f64>,
-    /// The first step of that path.
-    pub(super) steps: Vec<Step>,
+    /// How many characters the first word of that path has.
+    lengths: Vec<u32>,
+    /// What kind of character it is: see [`class`].
+    pub(super) classes: Vec<u8>,
+    /// 1 where a word of the path starts, else 0.
+    pub(super) starts: Vec<u8>,
     /// The tag of that word.
     pub(super) tags: Vec<u8>,
-    /// Runs of single characters on that path: the number of the first one's word, and of its character.
-    pub(super) runs: Vec<(u32, u32)>,
+    /// A bit for each single character on that path that is no separator, a number for each block.
+    pub(super) singles: Vec<u64>,
 }
 
 /// The tag of a word of the user's: look it up there.
@@ -89,36 +74,45 @@ impl Chunk {
         let len = len + PADDING;
         if self.codes.len() < len {
             self.codes.resize(len, SEPARATOR);
-            self.offsets.resize(len, 0);
-            self.words.resize(len, 0);
+            self.offsets.resize(len + BLOCK, 0);
+            self.pairs.resize(len, 0);
+            self.thirds.resize(len, 0);
             self.found.resize(len, (0, 0));
-            self.nodes.resize(len, 0);
-            self.deep.resize(len, 0);
-            self.fourths.resize(len, 0);
             self.scores.resize(len, 0.0);
-            self.steps.resize(len, Step::SEPARATOR);
-            self.tags.resize(len, 0);
-            self.runs.resize(len, (0, 0));
+            self.lengths.resize(len, 1);
+            self.tags.resize(len + BLOCK, 0);
+            let blocks = len / BLOCK + 2;
+            self.classes.resize(blocks * BLOCK, SEPARATES);
+            self.starts.resize(blocks * BLOCK, 1);
+            self.singles.resize(blocks, 0);
         }
     }
 
     /// Whether any word starts with the character and the next.
     #[inline(always)]
     pub(super) fn has_pair(&self, at: usize) -> bool {
-        self.nodes[at] != 0
+        self.pairs[at] != 0
     }
 
     /// The node of the character and the next, or 0.
     #[inline(always)]
-    pub(super) fn node(&self, at: usize) -> u64 {
-        self.nodes[at]
+    pub(super) fn node(&self, dictionary: &Dictionary, at: usize) -> u64 {
+        dictionary.nodes[self.pairs[at] as usize % NODES]
     }
 
-    /// Gives memory back that only a text without separators needed.
-    pub(super) fn release(&mut self) {
-        if self.codes.len() > KEPT {
+    /// Whether a word of the path is this one character, and no separator.
+    #[inline(always)]
+    pub(super) fn is_single(&self, at: usize) -> bool {
+        self.singles.get(at / BLOCK).is_some_and(|singles| singles >> (at % BLOCK) & 1 != 0) && at < self.len
+    }
+
+    /// Gives memory back that only a text without separators needed; whether there was such a text.
+    pub(super) fn release(&mut self) -> bool {
+        let is_long = self.codes.len() > KEPT;
+        if is_long {
             *self = Self::default();
         }
+        is_long
     }
 
     /// Reads characters from `text` at `from` on, and returns where the chunk ends.
@@ -145,7 +139,6 @@ impl Chunk {
         self.offsets[len] = at as u32;
         self.codes[len..len + PADDING].fill(SEPARATOR);
         self.scores[len..len + PADDING].fill(0.0);
-        self.steps[len] = Step::SEPARATOR;
         at
     }
 
@@ -201,57 +194,47 @@ impl Chunk {
     pub(super) fn look_up(&mut self, dictionary: &Dictionary) {
         let len = self.len;
         let codes = &self.codes[..len + PADDING];
-        let (nodes, deep) = (&mut self.nodes[..len], &mut self.deep[..len]);
-        let (fourths, found) = (&mut self.fourths[..len], &mut self.found[..len]);
-        let words = &mut self.words[..len];
+        let (pairs, thirds) = (&mut self.pairs[..len], &mut self.thirds[..len]);
+        let found = &mut self.found[..len];
         // References of their own: else the compiler reads the addresses again after every store.
         let (rows, all_pairs) = (&*dictionary.fixed.rows, &*dictionary.fixed.pairs);
         let (all_nodes, all_deep) = (&*dictionary.nodes, &*dictionary.deep);
-        for ((place, &first), &second) in words.iter_mut().zip(codes).zip(&codes[1..]) {
-            let word = Dictionary::word_of_pair(rows, first, second) as usize % PAIRS;
-            *place = word as u32;
-            prefetch(&all_pairs[word]);
+        for ((place, &first), &second) in pairs.iter_mut().zip(codes).zip(&codes[1..]) {
+            *place = Dictionary::word_of_pair(rows, first, second);
+            prefetch_in(all_pairs, *place as usize);
         }
-        // Of each list only what goes on is kept, at its front: that is not even half of the pairs.
-        let mut pairs = 0;
-        for (at, (&word, &second)) in words.iter().zip(&codes[1..]).enumerate() {
-            let (node, is_there) = Dictionary::node_in_word(all_pairs[word as usize % PAIRS], second);
-            found[pairs] = (at as u32, node);
-            pairs += is_there as usize;
+        for (place, &second) in pairs.iter_mut().zip(&codes[1..]) {
+            let (node, is_there) = Dictionary::node_in_word(all_pairs[*place as usize % PAIRS], second);
+            *place = node & is_there.wrapping_neg();
+            prefetch_in(all_nodes, *place as usize);
         }
-        for &(_, node) in &found[..pairs] {
-            prefetch(&all_nodes[node as usize % NODES]);
+        let mut count = 0;
+        for (at, ((place, &pair), &code)) in thirds.iter_mut().zip(&*pairs).zip(&codes[2..]).enumerate() {
+            let (third, may_be) = Dictionary::third(all_nodes[pair as usize % NODES], code);
+            let third = third & may_be.wrapping_neg();
+            *place = third;
+            prefetch_in(all_deep, third as usize);
+            found[count] = (at as u32, third);
+            count += may_be as usize;
         }
-        nodes.fill(0);
-        let mut thirds = 0;
-        for number in 0..pairs {
-            let (at, node) = found[number];
-            let node = all_nodes[node as usize % NODES];
-            nodes[at as usize] = node;
-            let (third, may_be) = Dictionary::third(node, codes[at as usize + 2]);
-            found[thirds] = (at, third);
-            thirds += may_be as usize;
-        }
-        for &(_, third) in &found[..thirds] {
-            prefetch(&all_deep[third as usize % DEEP]);
-        }
-        deep.fill(0);
         let mut longer = 0;
-        for number in 0..thirds {
+        for number in 0..count {
             let (at, third) = found[number];
             let node = all_deep[third as usize % DEEP];
-            let node = node & Dictionary::child_mask(node, codes[at as usize + 2]);
-            deep[at as usize] = node;
-            let fourth = Dictionary::further(node, codes[at as usize + 3]);
-            prefetch(&all_deep[fourth as usize % DEEP]);
+            let mask = Dictionary::child_mask(node, codes[at as usize + 2]);
+            thirds[at as usize] = third & mask as u32;
+            let fourth = Dictionary::further(node & mask, codes[at as usize + 3]);
+            prefetch_in(all_deep, fourth as usize);
             found[longer] = (at, fourth);
             longer += usize::from(fourth != 0);
         }
         // The path takes a branch for these, so only those that are there.
-        fourths.fill(0);
-        for &(at, fourth) in &found[..longer] {
-            let node = all_deep[fourth as usize % DEEP];
-            fourths[at as usize] = fourth & Dictionary::child_mask(node, codes[at as usize + 3]) as u32;
+        self.longer = 0;
+        for number in 0..longer {
+            let (at, fourth) = found[number];
+            let is_there = Dictionary::is_child(all_deep[fourth as usize % DEEP], codes[at as usize + 3]);
+            found[self.longer] = (at, fourth);
+            self.longer += usize::from(is_there);
         }
     }
 
@@ -265,35 +248,40 @@ impl Chunk {
         let len = self.len;
         let codes = &self.codes[..len + PADDING];
         let scores = &mut self.scores[..len + PADDING];
-        let (nodes, deep, fourths) = (&self.nodes[..len], &self.deep[..len], &self.fourths[..len]);
-        let (steps, tags) = (&mut self.steps[..len], &mut self.tags[..len]);
+        let (pairs, thirds) = (&self.pairs[..len], &self.thirds[..len]);
+        let (all_nodes, all_deep) = (&*dictionary.nodes, &*dictionary.deep);
+        let mut longer = self.found[..self.longer].iter().rev();
+        let mut next_longer = longer.next().copied().unwrap_or((u32::MAX, 0));
+        let (lengths, classes) = (&mut self.lengths[..len], &mut self.classes[..len]);
+        let tags = &mut self.tags[..len];
         // The scores of what follows one, two and three characters.
         let mut rest = [0.0; 3];
         for at in (0..len).rev() {
-            let Single { weight, about } = dictionary.singles[usize::from(codes[at]) % CODES];
+            let Single { weight, about, floor } = dictionary.singles[usize::from(codes[at])];
             let weight_of = |node: u64| dictionary.weights[node as usize % WEIGHTS];
             // One, two and three characters without a branch: which it is can hardly be predicted.
             let one = weight + rest[0];
-            let two = weight_of(nodes[at]) + rest[1];
-            let three = weight_of(deep[at]) + rest[2];
+            let pair = all_nodes[pairs[at] as usize % NODES];
+            let third = all_deep[thirds[at] as usize % DEEP];
+            let two = weight_of(pair) + rest[1];
+            let three = weight_of(third) + rest[2];
             // The score of one comes last: the sooner the next character can go on with the best, the better.
             let more = if two > three { two } else { three };
+            let floor = f64::from(floor);
+            let floored = if more > floor { more } else { floor };
             let three_wins = u32::from(three >= two).wrapping_neg();
             let more_wins = u32::from(more >= one).wrapping_neg();
-            let mut best = if one > more { one } else { more };
+            let mut best = if one > floored { one } else { floored };
             let mut length = select(more_wins, select(three_wins, 3, 2), 1);
             let mut tag = if TAGS {
                 let of_node = |node: u64| (node >> TAG_SHIFT & NO_TAG) as u32;
-                select(
-                    more_wins,
-                    select(three_wins, of_node(deep[at]), of_node(nodes[at])),
-                    about & SINGLE_TAG,
-                )
+                select(more_wins, select(three_wins, of_node(third), of_node(pair)), about & SINGLE_TAG)
             } else {
                 0
             };
-            if fourths[at] != 0 {
-                let (mut next, mut end) = (fourths[at], at + 4);
+            if next_longer.0 as usize == at {
+                let (mut next, mut end) = (next_longer.1, at + 4);
+                next_longer = longer.next().copied().unwrap_or((u32::MAX, 0));
                 while let (Some(&code), Some(&rest)) = (codes.get(end - 1), scores.get(end)) {
                     let node = dictionary.deep[next as usize % DEEP];
                     if !Dictionary::is_child(node, code) {
@@ -328,15 +316,62 @@ impl Chunk {
                     tag = about & SINGLE_TAG;
                 }
             }
-            // Logarithms of probabilities are never positive, but a separator's weight is infinite: it takes the score
-            // of all that follows away.
-            best = if best < 0.0 { best } else { 0.0 };
             scores[at] = best;
-            steps[at] = Step(length | (about & (OF_MODEL | ALPHANUMERIC | IS_SEPARATOR)) << FLAG_SHIFT);
+            lengths[at] = length;
+            classes[at] = (about >> class::SHIFT) as u8;
             if TAGS {
                 tags[at] = tag as u8;
             }
             rest = [best, rest[0], rest[1]];
+        }
+    }
+
+    /// Marks where the words of the path start.
+    #[inline(always)]
+    pub(super) fn mark_starts(&mut self) {
+        let len = self.len;
+        let end = len.next_multiple_of(BLOCK);
+        self.starts[..len].fill(0);
+        self.starts[len..end + 1].fill(1);
+        self.classes[len..end + 1].fill(SEPARATES);
+        // Every step waits for the one before it. A word starts at every separator, so the chunk's second half can be gone
+        // through at the same time.
+        let middle = self.classes[len / 2..len].iter().position(|class| class & SEPARATES != 0);
+        let middle = middle.map_or(len, |at| len / 2 + at);
+        let (first, second) = self.lengths[..len].split_at(middle);
+        let (first_starts, second_starts) = self.starts[..len].split_at_mut(middle);
+        let (first_starts, second_starts) =
+            (&mut first_starts[..first.len()], &mut second_starts[..second.len()]);
+        let (mut one, mut two) = (0, 0);
+        while one < first.len() && two < second.len() {
+            first_starts[one] = 1;
+            second_starts[two] = 1;
+            one += first[one] as usize;
+            two += second[two] as usize;
+        }
+        while one < first.len() {
+            first_starts[one] = 1;
+            one += first[one] as usize;
+        }
+        while two < second.len() {
+            second_starts[two] = 1;
+            two += second[two] as usize;
+        }
+    }
+
+    /// Finds the single characters on the path.
+    #[inline(always)]
+    pub(super) fn find_singles(&mut self, machine: impl Machine) {
+        let blocks = self.len.div_ceil(BLOCK);
+        for (number, singles) in self.singles[..blocks].iter_mut().enumerate() {
+            let at = number * BLOCK;
+            let (Some(starts), Some(nexts), Some(classes)) =
+                (chunk_at(&self.starts, at), chunk_at(&self.starts, at + 1), chunk_at(&self.classes, at))
+            else {
+                return;
+            };
+            let separators = machine.bits::<{ class::SEPARATOR }>(classes);
+            *singles = machine.bits::<0>(starts) & machine.bits::<0>(nexts) & !separators;
         }
     }
 }
@@ -349,12 +384,12 @@ fn select(mask: u32, yes: u32, no: u32) -> u32 {
 
 /// So many entries from `at` on.
 #[inline(always)]
-fn chunk_at<T, const N: usize>(entries: &[T], at: usize) -> Option<&[T; N]> {
+pub(super) fn chunk_at<T, const N: usize>(entries: &[T], at: usize) -> Option<&[T; N]> {
     entries.get(at..)?.first_chunk()
 }
 
 #[inline(always)]
-fn chunk_at_mut<T, const N: usize>(entries: &mut [T], at: usize) -> Option<&mut [T; N]> {
+pub(super) fn chunk_at_mut<T, const N: usize>(entries: &mut [T], at: usize) -> Option<&mut [T; N]> {
     entries.get_mut(at..)?.first_chunk_mut()
 }
 

@@ -15,25 +15,25 @@ const LEVEL: i32 = 1;
 
 /// Fields of a record.
 mod tag {
-    pub(super) const ID: u8 = 1;
-    pub(super) const TITLE: u8 = 2;
-    pub(super) const SOURCE: u8 = 3;
-    pub(super) const PUBLISHED: u8 = 4;
-    pub(super) const EXPIRES: u8 = 5;
-    pub(super) const CLUSTER: u8 = 6;
-    pub(super) const METADATA: u8 = 7;
-    pub(super) const EXACT: u8 = 8;
-    pub(super) const NEAR: u8 = 9;
-    pub(super) const KEYS: u8 = 10;
-    pub(super) const TEXT_LENGTH: u8 = 11;
-    pub(super) const MARKS: u8 = 12;
-    pub(super) const UNITS: u8 = 13;
-    pub(super) const NUMBERS: u8 = 14;
-    pub(super) const ORIGIN: u8 = 15;
+    pub(crate) const ID: u8 = 1;
+    pub(crate) const TITLE: u8 = 2;
+    pub(crate) const SOURCE: u8 = 3;
+    pub(crate) const PUBLISHED: u8 = 4;
+    pub(crate) const EXPIRES: u8 = 5;
+    pub(crate) const CLUSTER: u8 = 6;
+    pub(crate) const METADATA: u8 = 7;
+    pub(crate) const EXACT: u8 = 8;
+    pub(crate) const NEAR: u8 = 9;
+    pub(crate) const KEYS: u8 = 10;
+    pub(crate) const TEXT_LENGTH: u8 = 11;
+    pub(crate) const MARKS: u8 = 12;
+    pub(crate) const UNITS: u8 = 13;
+    pub(crate) const NUMBERS: u8 = 14;
+    pub(crate) const ORIGIN: u8 = 15;
 }
 
 /// A record without its text, but with its length: so that a text that is missing is missed.
-pub(super) fn record(record: &Record) -> Vec<u8> {
+pub(crate) fn record(record: &Record) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(128);
     bytes.push(RECORD);
     let mut field = |tag: u8, parts: &[&[u8]]| {
@@ -108,7 +108,7 @@ fn outline(outline: &Outline, field: &mut impl FnMut(u8, &[&[u8]])) {
 }
 
 /// The inverse of [`record`], but for the outline; `None` if the bytes are not a record of a version we know.
-pub(super) fn parse_record(bytes: &[u8]) -> Option<Record> {
+pub(crate) fn parse_record(bytes: &[u8]) -> Option<Record> {
     let mut record = Record::default();
     each_field(bytes, |tag, field| match tag {
         tag::MARKS | tag::UNITS | tag::NUMBERS => Some(()),
@@ -118,7 +118,7 @@ pub(super) fn parse_record(bytes: &[u8]) -> Option<Record> {
 }
 
 /// The inverse of [`record`].
-pub(super) fn parse_whole(bytes: &[u8]) -> Option<Record> {
+pub(crate) fn parse_whole(bytes: &[u8]) -> Option<Record> {
     let mut record = parse_record(bytes)?;
     each_field(bytes, |tag, field| parse_outline(&mut record.signals.outline, tag, field))?;
     Some(record)
@@ -150,7 +150,7 @@ fn parse_outline(outline: &mut Outline, tag: u8, mut field: &[u8]) -> Option<()>
 }
 
 /// The length of the text that belongs to a record, if one does.
-pub(super) fn text_length(bytes: &[u8]) -> Option<u64> {
+pub(crate) fn text_length(bytes: &[u8]) -> Option<u64> {
     let mut length = None;
     each_field(bytes, |tag, field| {
         if tag == tag::TEXT_LENGTH {
@@ -221,7 +221,7 @@ thread_local! {
 }
 
 /// A text, compressed if that makes it smaller.
-pub(super) fn text(text: &str) -> Vec<u8> {
+pub(crate) fn text(text: &str) -> Vec<u8> {
     let compressed = COMPRESSOR.with_borrow_mut(|compressor| {
         if compressor.is_none() {
             *compressor = zstd::bulk::Compressor::new(LEVEL).ok();
@@ -244,7 +244,7 @@ pub(super) fn text(text: &str) -> Vec<u8> {
 }
 
 /// The inverse of [`text`].
-pub(super) fn parse_text(bytes: &[u8]) -> Option<String> {
+pub(crate) fn parse_text(bytes: &[u8]) -> Option<String> {
     let (&form, mut rest) = bytes.split_first()?;
     let text = match form {
         PLAIN => rest.to_vec(),
@@ -264,24 +264,24 @@ pub(super) fn parse_text(bytes: &[u8]) -> Option<String> {
 
 /// What a collection counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counters {
+pub(crate) struct Counters {
     /// The version the next record will have.
-    pub(super) next: u64,
+    pub(crate) next: u64,
     /// Records, expired ones that have not been swept included.
-    pub(super) documents: u64,
+    pub(crate) documents: u64,
     /// Whether there has been an outline, so that there is a mark index.
-    pub(super) outlines: bool,
+    pub(crate) outlines: bool,
 }
 
 impl Counters {
-    pub(super) fn bytes(self) -> Vec<u8> {
+    pub(crate) fn bytes(self) -> Vec<u8> {
         let mut bytes = [self.next.to_le_bytes(), self.documents.to_le_bytes()].concat();
         // Nothing where there is none, as before there were any.
         bytes.extend(self.outlines.then_some(1));
         bytes
     }
 
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let (next, rest) = bytes.split_first_chunk()?;
         let (documents, outlines) = rest.split_first_chunk()?;
         let outlines = match outlines {
@@ -294,7 +294,7 @@ impl Counters {
 }
 
 /// A collection and its number, as JSON: whoever looks into the folder can read it.
-pub(super) fn collection(number: u32, collection: &Collection) -> Vec<u8> {
+pub(crate) fn collection(number: u32, collection: &Collection) -> Vec<u8> {
     let space = |space: &SpaceSettings| json!({ "space": space.space.0, "width": space.width, "within": space.within });
     let recipe: String = collection.recipe.iter().map(|byte| format!("{byte:02x}")).collect();
     let spaces: Vec<Value> = collection.spaces.iter().map(space).collect();
@@ -304,7 +304,7 @@ pub(super) fn collection(number: u32, collection: &Collection) -> Vec<u8> {
 }
 
 /// The inverse of [`collection`].
-pub(super) fn parse_collection(bytes: &[u8]) -> Option<(u32, Collection)> {
+pub(crate) fn parse_collection(bytes: &[u8]) -> Option<(u32, Collection)> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     let number = |value: &Value| u32::try_from(value.as_u64()?).ok();
     let space = |value: &Value| {
@@ -323,7 +323,7 @@ pub(super) fn parse_collection(bytes: &[u8]) -> Option<(u32, Collection)> {
 }
 
 /// Appends a number, seven bits a byte, the lowest first.
-pub(super) fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
         number >>= 7;
@@ -332,7 +332,7 @@ pub(super) fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Takes a number from the front.
-pub(super) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+pub(crate) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;

@@ -1,0 +1,292 @@
+//! The store in Redis beside the way of the documents: sets of `<fingerprint>-<id>` for each 16 bits, EXISTS and SMEMBERS for each
+//! block, and comparing in the client.
+//!
+//! `cargo run --release -p leitong-bench --bin redis -- ADDRESS [--documents N] [--seconds S] [--threads T,…] [--batch B,…] [--plain]`
+//!
+//! ADDRESS is that of an empty server or cluster, as for `--db`. With `--plain` the other way is measured too, in the same
+//! server and in turn, which takes another gigabyte for a million documents. Times of servers are what they say of themselves.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
+
+use leitong_fingerprint::Fingerprint;
+use leitong_store::redis::{Options, Redis};
+use leitong_store::{Addition, Collection, Policy, Probe, Query, Record, Space, SpaceSettings, Store};
+use redis::Commands;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+const NAME: &str = "bench";
+const WITHIN: u32 = 3;
+/// Documents that are added in one call.
+const TOGETHER: u64 = 512;
+/// One question in so many is for something near a document.
+const NEAR: u64 = 10;
+/// How often each way has its turn.
+const ROUNDS: usize = 3;
+
+struct Arguments {
+    address: String,
+    documents: u64,
+    seconds: u64,
+    threads: Vec<usize>,
+    batches: Vec<usize>,
+    plain: bool,
+}
+
+fn main() -> Result<()> {
+    let arguments = arguments()?;
+    let store = Redis::open(&arguments.address, Options::default())?;
+    let spaces = vec![SpaceSettings { space: Space::DOCUMENTS, width: 64, within: WITHIN }];
+    let collection = Collection { name: NAME.into(), recipe: [0; 16], about: String::new(), spaces };
+    store.create(&collection)?;
+    let before = memory(&store)?;
+    fill(&store, arguments.documents)?;
+    let used = memory(&store)?.saturating_sub(before);
+    println!(
+        "memory: {:.1} bytes a document, records and ids included",
+        used as f64 / arguments.documents as f64
+    );
+    println!("index: {:.1} bytes a document", index_bytes(&arguments)? as f64 / arguments.documents as f64);
+    if arguments.plain {
+        let before = memory(&store)?;
+        fill_plain(&arguments)?;
+        let used = memory(&store)?.saturating_sub(before);
+        println!("sets of members: {:.1} bytes a document", used as f64 / arguments.documents as f64);
+    }
+    for _ in 0..ROUNDS {
+        for &threads in &arguments.threads {
+            if arguments.plain {
+                check_plain(&store, &arguments, threads)?;
+            }
+            for &batch in &arguments.batches {
+                check(&store, &arguments, threads, batch)?;
+            }
+        }
+    }
+    for &threads in &arguments.threads {
+        add_unless(&store, &arguments, threads)?;
+    }
+    Ok(())
+}
+
+fn arguments() -> Result<Arguments> {
+    let mut arguments = Arguments {
+        address: String::new(),
+        documents: 1_000_000,
+        seconds: 5,
+        threads: vec![1, 4],
+        batches: vec![1, 16],
+        plain: false,
+    };
+    let numbers =
+        |list: String| list.split(',').map(str::parse).collect::<std::result::Result<Vec<usize>, _>>();
+    let mut given = std::env::args().skip(1);
+    while let Some(argument) = given.next() {
+        let mut value = || given.next().ok_or(format!("{argument} needs a value"));
+        match argument.as_str() {
+            "--documents" => arguments.documents = value()?.parse()?,
+            "--seconds" => arguments.seconds = value()?.parse()?,
+            "--threads" => arguments.threads = numbers(value()?)?,
+            "--batch" => arguments.batches = numbers(value()?)?,
+            "--plain" => arguments.plain = true,
+            address => arguments.address = address.into(),
+        }
+    }
+    match arguments.address.is_empty() {
+        true => Err("name the address of a server".into()),
+        false => Ok(arguments),
+    }
+}
+
+/// Numbers that look random and are the same in every run.
+fn print(number: u64) -> u64 {
+    let x = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
+/// What is asked for: now and then something near a document, otherwise something new.
+fn asked(number: u64, documents: u64) -> u64 {
+    match number.is_multiple_of(NEAR) {
+        true => print(number % documents) ^ 1 << (number % 64) ^ 1 << (number / 7 % 64),
+        false => print(number + (1 << 40)),
+    }
+}
+
+fn record(number: u64) -> Record {
+    let mut record = Record { id: format!("article/{number}"), ..Record::default() };
+    record.signals.near.push((Space::DOCUMENTS, Fingerprint::from(print(number))));
+    record
+}
+
+fn probe(print: u64) -> Probe {
+    Probe::Near { space: Space::DOCUMENTS, fingerprint: print.into(), within: WITHIN }
+}
+
+fn memory(store: &Redis) -> Result<u64> {
+    Ok(store.stats()?.servers.iter().map(|server| server.memory).sum())
+}
+
+/// Microseconds that all servers have worked.
+fn worked(store: &Redis) -> Result<f64> {
+    Ok(store.stats()?.servers.iter().map(|server| server.worked.as_secs_f64() * 1e6).sum())
+}
+
+fn fill(store: &Redis, documents: u64) -> Result<()> {
+    let start = Instant::now();
+    let from = store.count(NAME)?.documents;
+    for first in (from..documents).step_by(TOGETHER as usize) {
+        let numbers = first..documents.min(first + TOGETHER);
+        store.add(NAME, numbers.map(|number| Addition::new(record(number), Policy::Replace)).collect())?;
+    }
+    let (added, seconds) = (documents.saturating_sub(from), start.elapsed().as_secs_f64());
+    println!("added {added} documents in {seconds:.1} s: {:.0}/s", added as f64 / seconds);
+    Ok(())
+}
+
+/// The sets that a fingerprint is in: the original has one name for all four blocks.
+fn sets(print: u64) -> [String; 4] {
+    [0, 16, 32, 48].map(|shift| format!("cms-duplicate-{:016b}", print >> shift & 0xffff))
+}
+
+fn connection(arguments: &Arguments) -> Result<redis::Connection> {
+    Ok(redis::Client::open(arguments.address.split('?').next().unwrap_or_default())?.get_connection()?)
+}
+
+fn fill_plain(arguments: &Arguments) -> Result<()> {
+    let mut connection = connection(arguments)?;
+    for first in (0..arguments.documents).step_by(TOGETHER as usize) {
+        let mut pipe = redis::pipe();
+        for number in first..arguments.documents.min(first + TOGETHER) {
+            let print = print(number);
+            sets(print)
+                .iter()
+                .for_each(|set| _ = pipe.sadd(set, format!("{print}-article/{number}")).ignore());
+        }
+        pipe.query::<()>(&mut connection)?;
+    }
+    Ok(())
+}
+
+/// What the keys of the index take, by their own account, from a sample of them.
+fn index_bytes(arguments: &Arguments) -> Result<u64> {
+    let Ok(mut connection) = connection(arguments) else { return Ok(0) };
+    let (mut bytes, mut keys) = (0, 0_u64);
+    for number in 0..2000 {
+        for place in 0..4 {
+            let value = print(number) >> (48 - 16 * place) & 0xffff;
+            let key = format!("leitong:1:n0.{place:x}.{value:x}");
+            let of_key: Option<u64> = redis::cmd("MEMORY").arg("USAGE").arg(&key).query(&mut connection)?;
+            bytes += of_key.unwrap_or_default();
+            keys += u64::from(of_key.is_some());
+        }
+    }
+    Ok((bytes * 4 * 65_536).checked_div(keys).unwrap_or_default())
+}
+
+/// Runs `work` in threads until the time is over; it gives how many it has done.
+fn load(
+    store: &Redis,
+    name: &str,
+    (threads, seconds): (usize, u64),
+    work: &(dyn Fn(u64) -> Result<u64> + Sync),
+) -> Result<()> {
+    let (over, done, failed) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+    let (next, busy, start) = (AtomicU64::new(0), worked(store)?, Instant::now());
+    let mut times: Vec<Duration> = std::thread::scope(|scope| {
+        let thread = || {
+            let mut times = Vec::new();
+            while !over.load(Relaxed) {
+                let start = Instant::now();
+                match work(next.fetch_add(64, Relaxed)) {
+                    Ok(number) => _ = done.fetch_add(number, Relaxed),
+                    Err(_) => _ = failed.fetch_add(1, Relaxed),
+                }
+                times.push(start.elapsed());
+            }
+            times
+        };
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(thread)).collect();
+        std::thread::sleep(Duration::from_secs(seconds));
+        over.store(true, Relaxed);
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+    });
+    let (done, elapsed) = (done.load(Relaxed) as f64, start.elapsed().as_secs_f64());
+    times.sort_unstable();
+    let at = |share: f64| times.get((times.len() as f64 * share) as usize).map_or(0, Duration::as_micros);
+    println!(
+        "{name}, {threads} threads: {:.0}/s; a call {} µs p50, {} p99; {:.1} µs of servers each; {} failed",
+        done / elapsed,
+        at(0.5),
+        at(0.99),
+        (worked(store)? - busy) / done.max(1.0),
+        failed.load(Relaxed),
+    );
+    Ok(())
+}
+
+fn check(store: &Redis, arguments: &Arguments, threads: usize, batch: usize) -> Result<()> {
+    let found = AtomicU64::new(0);
+    load(store, &format!("check, {batch} a call"), (threads, arguments.seconds), &|first| {
+        let query = |number| Query {
+            probes: vec![probe(asked(number, arguments.documents))],
+            limit: 10,
+            ..Query::default()
+        };
+        let queries: Vec<Query> = (first..first + batch as u64).map(query).collect();
+        let answers = store.find(NAME, &queries)?;
+        found.fetch_add(answers.iter().map(|found| found.candidates.len() as u64).sum(), Relaxed);
+        Ok(batch as u64)
+    })?;
+    println!("  {} found", found.load(Relaxed));
+    Ok(())
+}
+
+thread_local! {
+    static CONNECTION: RefCell<Option<redis::Connection>> = const { RefCell::new(None) };
+}
+
+fn check_plain(store: &Redis, arguments: &Arguments, threads: usize) -> Result<()> {
+    let found = AtomicU64::new(0);
+    load(store, "EXISTS, SMEMBERS and comparing", (threads, arguments.seconds), &|number| {
+        CONNECTION.with_borrow_mut(|own| {
+            let connection = match own {
+                Some(connection) => connection,
+                None => own.insert(connection(arguments)?),
+            };
+            let print = asked(number, arguments.documents);
+            let mut near: Vec<String> = Vec::new();
+            for set in sets(print) {
+                if connection.exists(&set)? {
+                    let members: Vec<String> = connection.smembers(&set)?;
+                    near.extend(members.into_iter().filter(|member| {
+                        let own = member.split_once('-').and_then(|(own, _)| own.parse::<u64>().ok());
+                        own.is_some_and(|own| (own ^ print).count_ones() <= WITHIN)
+                    }));
+                }
+            }
+            near.sort_unstable();
+            near.dedup();
+            found.fetch_add(near.len() as u64, Relaxed);
+            Ok(1)
+        })
+    })?;
+    println!("  {} found", found.load(Relaxed));
+    Ok(())
+}
+
+fn add_unless(store: &Redis, arguments: &Arguments, threads: usize) -> Result<()> {
+    let (next, stored) = (AtomicU64::new(2 << 40), AtomicU64::new(0));
+    load(store, "add unless there is something near", (threads, arguments.seconds), &|_| {
+        let record = record(next.fetch_add(1, Relaxed));
+        let probes = record.signals.near.iter().map(|(_, own)| probe(own.low64())).collect();
+        let policy = Policy::Unless { probes, judged: Vec::new(), limit: 1 };
+        let added = store.add(NAME, vec![Addition::new(record, policy)])?;
+        stored.fetch_add(added.len() as u64, Relaxed);
+        Ok(1)
+    })
+}

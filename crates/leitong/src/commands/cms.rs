@@ -1,0 +1,86 @@
+//! The Redis keys of the CMS whose recipe is `cms-redis`: taking such a library over, and writing one.
+
+use crate::output::{Failure, Problems, Progress};
+use leitong_detect::detector::exchange::Imported;
+use leitong_detect::detector::{Collection, Detector};
+use leitong_fingerprint::Fingerprint;
+use leitong_store::redis::cms::{Entry, Library, PREFIX};
+use leitong_store::{Space, Want};
+use std::io::Cursor;
+
+/// The recipe its fingerprints are made by.
+pub(crate) const RECIPE: &str = "cms-redis";
+/// Documents that are read from a collection at a time.
+const PAGE: usize = 1000;
+
+/// Which keys.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct CmsArgs {
+    /// With cms-redis: what the keys begin with
+    #[arg(long, value_name = "TEXT", default_value = PREFIX)]
+    key_prefix: String,
+}
+
+/// Takes over what a library has; documents of the same id are replaced.
+pub(crate) fn import(
+    collection: &Collection,
+    address: &str,
+    args: &CmsArgs,
+    problems: &mut Problems,
+) -> Result<Imported, Failure> {
+    let library = Library::open(address, &args.key_prefix)?;
+    let progress = Progress::new("documents");
+    let recipe = collection.recipe_digest().to_string();
+    let (mut done, mut bad) = (Imported::default(), 0);
+    let mut each = |entries: Vec<Entry>| {
+        // As lines of an export, so that they are checked as any import is.
+        let line = |Entry { id, fingerprint }: &Entry| {
+            let simhash = format!("{fingerprint:016x}");
+            format!("{}\n", serde_json::json!({ "id": id, "recipe": recipe, "simhash": simhash }))
+        };
+        let lines: String = entries.iter().map(line).collect();
+        let mut refused = |_, error| problems.report(&format!("{address}: {error}"));
+        let page = collection.import(&mut Cursor::new(lines), &mut refused, &mut |_| {})?;
+        (done.kept, done.bad) = (done.kept + page.kept, done.bad + page.bad);
+        progress.reached(done.kept);
+        Ok::<(), Failure>(())
+    };
+    let mut strange = Vec::new();
+    library.read(&mut each, &mut |what| {
+        bad += 1;
+        // The first ones show what kind of thing it is.
+        if strange.len() < 5 {
+            strange.push(what.to_owned());
+        }
+    })?;
+    strange.iter().for_each(|what| problems.report(what));
+    done.bad += bad;
+    Ok(done)
+}
+
+/// Writes the fingerprints of a collection into a library.
+pub(crate) fn export(detector: &Detector, name: &str, address: &str, args: &CmsArgs) -> Result<u64, Failure> {
+    let library = Library::open(address, &args.key_prefix)?;
+    let progress = Progress::new("documents");
+    let (mut written, mut after): (u64, Option<String>) = (0, None);
+    loop {
+        let page = detector.store().scan(name, after.as_deref(), PAGE, Want::Record)?;
+        let Some(last) = page.last() else { return Ok(written) };
+        after = Some(last.record.id.clone());
+        let mut entries = Vec::with_capacity(page.len());
+        for stored in page {
+            let Some(fingerprint) = stored.record.signals.near(Space::DOCUMENTS) else { continue };
+            if fingerprint.width() != 64 {
+                let width = fingerprint.width();
+                return Err(Failure::Input(format!(
+                    "the collection {name:?} has fingerprints of {width} bits, and this layout is for 64: use a collection \
+                     with --recipe {RECIPE}"
+                )));
+            }
+            entries.push(Entry { id: stored.record.id, fingerprint: Fingerprint::low64(fingerprint) });
+        }
+        library.add(&entries)?;
+        written += entries.len() as u64;
+        progress.reached(written);
+    }
+}

@@ -1,0 +1,67 @@
+//! OpenSearch and Elasticsearch, whose clients are killed and whose nodes are lost.
+
+use crate::grief::Crowd;
+use crate::{amount, mix, seed};
+use std::time::Duration;
+use xtask::servers::{Kind, Search};
+
+/// How long a client that is gone may hold up others here.
+const LEASE: Duration = Duration::from_millis(1500);
+
+fn is_everyday(name: &str) -> bool {
+    let quick = std::env::var_os("LEITONG_QUICK").is_some();
+    if quick {
+        println!("skipped: {name} (it takes long to start: cargo xtask test)");
+    }
+    quick
+}
+
+fn address_of(search: &Search, options: &str) -> String {
+    let hosts: Vec<String> = search.ports().iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    format!("opensearch+http://{}?lease_ms={}{options}", hosts.join(","), LEASE.as_millis())
+}
+
+/// Clients that are killed in the middle of a change, and that sleep longer than a lease.
+#[test]
+fn clients_of_opensearch() {
+    if is_everyday("clients_of_opensearch") {
+        return;
+    }
+    let Some(search) = Search::start(Kind::OpenSearch2) else {
+        println!("skipped: clients_of_opensearch (not installed: cargo xtask servers)");
+        return;
+    };
+    let (seed, address) = (seed(), address_of(&search, ""));
+    println!("LEITONG_SEED={seed}");
+    let mut crowd = Crowd::start(&address, seed << 16);
+    for round in 0..amount(12, 2) {
+        std::thread::sleep(LEASE);
+        match mix(seed + u64::from(round)) % 2 {
+            0 => crowd.kill_one(),
+            _ => crowd.pause_one(LEASE * 2),
+        }
+    }
+    println!("{:?}", crowd.check());
+}
+
+/// Three nodes, each document on two of them, one node lost under load.
+#[test]
+fn a_node_of_elasticsearch_is_lost() {
+    if is_everyday("a_node_of_elasticsearch_is_lost") {
+        return;
+    }
+    let Some(mut search) = Search::start_cluster(Kind::Elastic8, 3) else {
+        println!("skipped: a_node_of_elasticsearch_is_lost (not installed: cargo xtask servers)");
+        return;
+    };
+    let (seed, address) = (seed(), address_of(&search, "&replicas=1"));
+    println!("LEITONG_SEED={seed}");
+    let mut crowd = Crowd::start(&address, seed << 16);
+    std::thread::sleep(LEASE * 6);
+    crowd.kill_one();
+    search.kill(seed as usize % 3);
+    std::thread::sleep(LEASE * 6);
+    crowd.kill_one();
+    std::thread::sleep(LEASE * 4);
+    println!("{:?}", crowd.check());
+}

@@ -1,0 +1,2 @@
+//! Real servers, started and stopped by `xtask`.
+pub(crate) use xtask::servers::*;

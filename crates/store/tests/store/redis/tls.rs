@@ -1,0 +1,58 @@
+//! TLS, with a certificate that nobody has signed.
+
+use super::{assert_sound, open, server};
+use leitong_store::redis::{Options, Redis};
+use leitong_store::{Addition, Collection, Policy, Record, Store, StoreError};
+use std::net::TcpListener;
+use std::process::Command;
+
+/// A key and a certificate for it.
+fn certificate(folder: &std::path::Path) -> bool {
+    let (key, certificate) = (folder.join("key.pem"), folder.join("certificate.pem"));
+    let made = Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "1",
+        ])
+        .args(["-subj", "/CN=localhost", "-keyout"])
+        .arg(key)
+        .arg("-out")
+        .arg(certificate)
+        .output();
+    made.is_ok_and(|made| made.status.success())
+}
+
+#[test]
+fn only_insecure_takes_any_certificate() {
+    let folder = tempfile::tempdir().unwrap();
+    if !certificate(folder.path()) {
+        println!("skipped: redis::tls (openssl is not installed)");
+        return;
+    }
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (key, certificate, number) = (file("key.pem"), file("certificate.pem"), port.to_string());
+    let files = ["--tls-cert-file", &certificate, "--tls-key-file", &key, "--tls-ca-cert-file", &certificate];
+    let own = ["--tls-port", &number, "--tls-auth-clients", "no"];
+    let Some(_server) = server(&[&own[..], &files].concat()) else { return };
+    let strict = Redis::open(&format!("rediss://127.0.0.1:{port}"), Options::default());
+    assert!(
+        matches!(strict, Err(StoreError::Unreachable { .. } | StoreError::Refused { .. })),
+        "a certificate that nobody has signed: {strict:?}"
+    );
+    let store = open(&format!("rediss://127.0.0.1:{port}?insecure=true"));
+    let collection =
+        Collection { name: "tls".into(), recipe: [9; 16], about: String::new(), spaces: Vec::new() };
+    store.create(&collection).unwrap();
+    let record = Record { id: "a".into(), text: Some("正文".repeat(100_000)), ..Record::default() };
+    store.add("tls", vec![Addition::new(record, Policy::New)]).unwrap();
+    assert_eq!(store.count("tls").unwrap().documents, 1);
+    assert_sound(&store);
+}

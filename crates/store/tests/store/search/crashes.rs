@@ -1,0 +1,89 @@
+//! A client that stops between any two steps holds nobody up for longer than its lease, and leaves nothing half done.
+
+use super::subject::{clear, new_address, open};
+use leitong_fingerprint::Fingerprint;
+use leitong_store::opensearch::{Fault, OpenSearch, Options};
+use leitong_store::{
+    Added, Addition, Collection, Policy, Probe, Query, Record, Space, SpaceSettings, Store, StoreError, Want,
+};
+
+const NAME: &str = "crashes";
+/// Where a client can stop.
+const STEPS: [&str; 5] = ["read", "announced", "numbered", "looked", "stored"];
+
+fn collection() -> Collection {
+    let spaces = vec![SpaceSettings { space: Space::DOCUMENTS, width: 64, within: 3 }];
+    Collection { name: NAME.into(), recipe: [1; 16], about: String::new(), spaces }
+}
+
+fn addition(id: &str, print: u64, judged: &[u64]) -> Addition {
+    let mut record = Record { id: id.into(), ..Record::default() };
+    record.signals.near.push((Space::DOCUMENTS, print.into()));
+    Addition::new(record, Policy::Unless { probes: vec![probe(print)], judged: judged.to_vec(), limit: 9 })
+}
+
+fn probe(print: u64) -> Probe {
+    Probe::Near { space: Space::DOCUMENTS, fingerprint: Fingerprint::from(print), within: 3 }
+}
+
+/// The ids that are found near a fingerprint.
+fn found(store: &dyn Store, print: u64) -> Vec<String> {
+    let query = Query { probes: vec![probe(print)], limit: 99, ..Query::default() };
+    let found = store.find(NAME, &[query]).unwrap().remove(0);
+    found.candidates.into_iter().map(|candidate| candidate.record.id).collect()
+}
+
+fn stopping(address: &str, at: &'static str) -> OpenSearch {
+    let mut options = Options::default();
+    options.fault = Fault::new(move |step| step == at);
+    OpenSearch::open(address, options).unwrap()
+}
+
+pub(crate) fn between_any_two_steps(url: &str) {
+    let address = new_address(url);
+    let store = open(&address);
+    store.create(&collection()).unwrap();
+    for (number, step) in STEPS.into_iter().enumerate() {
+        let print = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        a_new_one(&store, &stopping(&address, step), step, print);
+        one_in_place_of_another(&store, &stopping(&address, step), step, !print);
+    }
+    clear(url, &address, &store);
+}
+
+/// It stops while it adds a document that was not there.
+fn a_new_one(store: &OpenSearch, stopping: &OpenSearch, step: &str, print: u64) {
+    let [first, second] = ["first", "second"].map(|which| format!("{which} {step}"));
+    let stopped = stopping.add(NAME, vec![addition(&first, print, &[])]);
+    assert!(matches!(stopped, Err(StoreError::Uncertain { .. })), "{step}: {stopped:?}");
+    let is_stored = step == "stored";
+    assert_eq!(found(store, print).len(), usize::from(is_stored), "seen after {step}");
+    assert_eq!(store.get(NAME, &[&first], Want::Text).unwrap()[0].is_some(), is_stored, "got after {step}");
+    let added = store.add(NAME, vec![addition(&second, print ^ 1, &[])]).unwrap().remove(0);
+    match (is_stored, &added) {
+        (true, Added::Unjudged(candidates)) => assert_eq!(candidates.candidates[0].record.id, first),
+        (false, Added::Stored { replaced: None, .. }) => assert_eq!(found(store, print), [second]),
+        _ => panic!("after {step}: {added:?}"),
+    }
+    // The same id goes on where it was.
+    let mut again = addition(&first, print.swap_bytes(), &[]);
+    again.policy = Policy::New;
+    let added = store.add(NAME, vec![again]).unwrap().remove(0);
+    assert_eq!(matches!(added, Added::Exists { .. }), is_stored, "after {step}: {added:?}");
+}
+
+/// It stops while it replaces a document, which stays until it is replaced.
+fn one_in_place_of_another(store: &OpenSearch, stopping: &OpenSearch, step: &str, print: u64) {
+    let (id, far) = (format!("old {step}"), print.rotate_left(32) ^ 0xffff);
+    store.add(NAME, vec![addition(&id, far, &[])]).unwrap();
+    let stopped = stopping.add(NAME, vec![addition(&id, print, &[])]);
+    assert!(matches!(stopped, Err(StoreError::Uncertain { .. })), "{step}: {stopped:?}");
+    let (here, gone) = if step == "stored" { (print, far) } else { (far, print) };
+    assert_eq!(found(store, here), [id.as_str()], "after {step}");
+    assert_eq!(found(store, gone), [""; 0], "after {step}");
+    let added = store.add(NAME, vec![addition("other", gone ^ 2, &[])]).unwrap().remove(0);
+    assert!(matches!(added, Added::Stored { .. }), "after {step}: {added:?}");
+    assert_eq!(found(store, here), [id.as_str()], "what was there is still there, after {step}");
+    assert!(store.remove(NAME, &[&id, "other"]).unwrap().iter().all(Option::is_some), "after {step}");
+    assert_eq!(found(store, here), [""; 0], "after {step}");
+}

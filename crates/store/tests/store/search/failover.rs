@@ -1,0 +1,108 @@
+//! A cluster loses the node that has the documents, while clients add: whatever was acknowledged is there, and of near-identical
+//! documents one at most.
+
+use super::subject::{call, new_prefix, one_at_a_time, skipped, start};
+use crate::amount;
+use crate::servers::Kind;
+use leitong_store::opensearch::{OpenSearch, Options};
+use leitong_store::{
+    Added, Addition, Collection, Policy, Probe, Query, Record, Space, SpaceSettings, Store, StoreError, Want,
+};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
+
+const NAME: &str = "failover";
+const THREADS: u64 = 4;
+/// The round in which the node is lost.
+const LOST: u64 = 4;
+
+fn print(round: u64, thread: u64) -> u64 {
+    (round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 1 << thread
+}
+
+fn probe(print: u64) -> Probe {
+    Probe::Near { space: Space::DOCUMENTS, fingerprint: print.into(), within: 3 }
+}
+
+fn id(round: u64, thread: u64) -> String {
+    format!("{round}/{thread}")
+}
+
+fn addition(round: u64, thread: u64) -> Addition {
+    let mut record = Record { id: id(round, thread), ..Record::default() };
+    record.signals.near.push((Space::DOCUMENTS, print(round, thread).into()));
+    let probes = vec![probe(print(round, thread))];
+    Addition::new(record, Policy::Unless { probes, judged: Vec::new(), limit: 1 })
+}
+
+#[test]
+fn a_node_is_lost() {
+    let _one = one_at_a_time();
+    let Some(mut cluster) = start(Kind::Elastic8, 3) else { return skipped(Kind::Elastic8) };
+    let hosts: Vec<String> = cluster.ports().iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    let prefix = new_prefix();
+    let address =
+        format!("opensearch+http://{}/{prefix}?replicas=1&lease_ms=2000&timeout_ms=60000", hosts.join(","));
+    let store = OpenSearch::open(&address, Options::default()).unwrap();
+    let spaces = vec![SpaceSettings { space: Space::DOCUMENTS, width: 64, within: 3 }];
+    store.create(&Collection { name: NAME.into(), recipe: [1; 16], about: String::new(), spaces }).unwrap();
+    // With its copy, or there would be nothing to go on with.
+    call("GET", &cluster.url(), "_cluster/health?wait_for_status=green&timeout=60s");
+    let rounds = u64::from(amount(30, 10));
+    let (barrier, lost) = (Barrier::new(THREADS as usize + 1), AtomicUsize::new(0));
+    // To be looked at in the end: who stops in the middle leaves the others waiting.
+    let surprises = Mutex::new(Vec::new());
+    let acknowledged: Vec<(u64, u64)> = std::thread::scope(|scope| {
+        let work = |thread: u64| {
+            let (barrier, store, lost, surprises) = (&barrier, &store, &lost, &surprises);
+            scope.spawn(move || {
+                let mut acknowledged = Vec::new();
+                for round in 0..rounds {
+                    barrier.wait();
+                    match store.add(NAME, vec![addition(round, thread)]).map(|mut added| added.remove(0)) {
+                        Ok(Added::Stored { .. }) => acknowledged.push((round, thread)),
+                        Ok(Added::Unjudged(_)) => {}
+                        Err(StoreError::Uncertain { .. } | StoreError::Unreachable { .. }) => {
+                            lost.fetch_add(1, Ordering::Relaxed);
+                        }
+                        other => surprises.lock().unwrap().push(format!("{round}/{thread}: {other:?}")),
+                    }
+                }
+                acknowledged
+            })
+        };
+        let running: Vec<_> = (0..THREADS).map(work).collect();
+        for round in 0..rounds {
+            barrier.wait();
+            if round == LOST {
+                let node = primary(&cluster.url(), &prefix);
+                cluster.kill(node);
+            }
+        }
+        running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(surprises.into_inner().unwrap(), [""; 0]);
+    assert!(acknowledged.iter().any(|(round, _)| *round > LOST + 1), "nothing was stored after the loss");
+    for round in 0..rounds {
+        let stored: Vec<u64> =
+            acknowledged.iter().filter(|(own, _)| *own == round).map(|(_, thread)| *thread).collect();
+        let query = Query { probes: vec![probe(print(round, 0))], limit: 9, ..Query::default() };
+        let found = store.find(NAME, &[query]).unwrap().remove(0);
+        let found: Vec<String> = found.candidates.into_iter().map(|candidate| candidate.record.id).collect();
+        assert!(found.len() <= 1 && stored.len() <= 1, "round {round}: stored {stored:?}, found {found:?}");
+        for thread in stored {
+            assert_eq!(found, [id(round, thread)], "round {round}: acknowledged and lost");
+            let got = store.get(NAME, &[&id(round, thread)], Want::Record).unwrap();
+            assert!(got[0].is_some(), "round {round}: acknowledged and lost");
+        }
+    }
+    let uncertain = lost.load(Ordering::Relaxed) as u64;
+    assert!(acknowledged.len() as u64 + uncertain >= rounds, "a round in which nothing was stored");
+}
+
+/// The number of the node that has the documents.
+fn primary(url: &str, prefix: &str) -> usize {
+    let shards = call("GET", url, &format!("_cat/shards/{prefix}-1-documents?h=prirep,node"));
+    let node = shards.lines().find_map(|line| line.strip_prefix("p n")).unwrap_or_default();
+    node.trim().parse().unwrap_or_else(|_| panic!("no primary: {shards}"))
+}

@@ -1,0 +1,123 @@
+//! What a server refuses, said in words with what to do about it.
+
+use super::subject::{call, clear, new_address, new_prefix, open, put};
+use leitong_store::opensearch::{OpenSearch, Options};
+use leitong_store::{Addition, Collection, Policy, Record, Store, StoreError};
+
+fn collection(name: &str) -> Collection {
+    Collection { name: name.into(), recipe: [1; 16], about: String::new(), spaces: Vec::new() }
+}
+
+fn addition(id: &str) -> Addition {
+    Addition::new(Record { id: id.into(), ..Record::default() }, Policy::Replace)
+}
+
+/// The text of an error of a kind, which must name its remedy.
+macro_rules! says {
+    ($result:expr, $kind:pat, $words:expr) => {
+        match $result {
+            Err(error @ $kind) => assert!(error.to_string().contains($words), "unclear: {error}"),
+            other => panic!("expected {}, not {:?}", stringify!($kind), other.map(|_| ())),
+        }
+    };
+}
+
+pub(crate) fn all(url: &str) {
+    nobody_there();
+    somebody_else();
+    other_mappings(url);
+    missing_index(url);
+    read_only_index(url);
+}
+
+fn nobody_there() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = format!("opensearch+http://me:secret@{free}");
+    says!(
+        OpenSearch::open(&address, Options::default()),
+        StoreError::Unreachable { .. },
+        "check that it runs"
+    );
+}
+
+/// A server that answers every request the same way.
+fn somebody_else() {
+    for (status, body, words) in [
+        ("200 OK", "hello", "neither OpenSearch nor Elasticsearch"),
+        ("401 Unauthorized", "{}", "another user or password"),
+        ("403 Forbidden", r#"{"error":{"type":"security_exception","reason":"no"}}"#, "may not do that"),
+        ("200 OK", r#"{"version":{"number":"6.8.23"}}"#, "too old"),
+        ("200 OK", r#"{"version":{"number":"7.9.3"}}"#, "too old"),
+    ] {
+        let address = format!("opensearch+http://me:secret@{}", stub(status, body));
+        let error = OpenSearch::open(&address, Options::default()).err().unwrap().to_string();
+        assert!(error.contains(words) && !error.contains("secret"), "{status} {body}: {error}");
+    }
+}
+
+fn stub(status: &'static str, body: &'static str) -> std::net::SocketAddr {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().take(3) {
+            let Ok(mut stream) = stream else { return };
+            _ = stream.read(&mut [0; 4096]);
+            let length = body.len();
+            _ = write!(
+                stream,
+                "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            );
+        }
+    });
+    address
+}
+
+/// Indices of our names that are not ours.
+fn other_mappings(url: &str) {
+    let prefix = new_prefix();
+    let store = open(&format!("opensearch+{url}/{prefix}"));
+    put(url, &format!("{prefix}-collections"), r#"{"mappings":{"properties":{"title":{"type":"text"}}}}"#);
+    says!(store.create(&collection("a")), StoreError::Foreign { .. }, "choose another prefix");
+    call("DELETE", url, &format!("{prefix}-collections"));
+    let alias = format!(r#"{{"aliases":{{"{prefix}-collections":{{}}}}}}"#);
+    put(url, &format!("{prefix}-collections-documents"), &alias);
+    says!(store.create(&collection("a")), StoreError::Foreign { .. }, "choose another prefix");
+    call("DELETE", url, &format!("{prefix}-collections-documents"));
+    call("DELETE", url, &format!("_index_template/{prefix}"));
+}
+
+/// An index that somebody has taken away does not come back by itself.
+fn missing_index(url: &str) {
+    let address = new_address(url);
+    let store = open(&address);
+    store.create(&collection("a")).unwrap();
+    store.add("a", vec![addition("x")]).unwrap();
+    let prefix = address.rsplit('/').next().unwrap().split('?').next().unwrap();
+    call("DELETE", url, &format!("{prefix}-1-documents"));
+    says!(store.add("a", vec![addition("y")]), StoreError::Foreign { .. }, "restore it");
+    says!(store.count("a"), StoreError::Foreign { .. }, "restore it");
+    assert!(store.destroy("a").unwrap(), "what is left of it can be removed");
+    store.create(&collection("a")).unwrap();
+    assert_eq!(store.count("a").unwrap().documents, 0);
+    clear(url, &address, &store);
+}
+
+fn read_only_index(url: &str) {
+    let address = new_address(url);
+    let store = open(&address);
+    store.create(&collection("a")).unwrap();
+    store.add("a", vec![addition("x")]).unwrap();
+    let prefix = address.rsplit('/').next().unwrap().split('?').next().unwrap();
+    let settings = format!("{prefix}-1-documents/_settings");
+    put(url, &settings, r#"{"index.blocks.read_only_allow_delete":true}"#);
+    says!(store.add("a", vec![addition("y")]), StoreError::Refused { .. }, "make room");
+    assert_eq!(store.count("a").unwrap().documents, 1, "what is there can be read");
+    put(url, &settings, r#"{"index.blocks.read_only_allow_delete":null}"#);
+    put(url, &settings, r#"{"index.blocks.write":true}"#);
+    says!(store.add("a", vec![addition("y")]), StoreError::Refused { .. }, "lift the block");
+    put(url, &settings, r#"{"index.blocks.write":null}"#);
+    store.add("a", vec![addition("y")]).unwrap();
+    assert_eq!(store.count("a").unwrap().documents, 2, "as if nothing had been");
+    clear(url, &address, &store);
+}

@@ -213,6 +213,16 @@ impl StoreError {
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
         Self::Io { path: path.to_owned(), source }
     }
+
+    /// The same where a change may have been made before: that nothing was changed must not be said then.
+    pub(crate) fn after_a_change(self) -> Self {
+        match self {
+            Self::Unreachable { server, why } | Self::Refused { server, what: why } => {
+                Self::Uncertain { server, why }
+            }
+            other => other,
+        }
+    }
 }
 
 fn remedy(error: &std::io::Error) -> &'static str {

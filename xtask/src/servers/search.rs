@@ -118,9 +118,21 @@ impl Search {
 
     /// Waits until every node answers and knows all the others.
     fn wait(&self) {
+        self.wait_for(&format!("wait_for_status=yellow&wait_for_nodes={}", self.ports.len()));
+    }
+
+    /// Waits until everything is on as many nodes as it should be: until then the loss of one may be the loss of it all.
+    ///
+    /// # Panics
+    /// If that takes for ever.
+    pub fn wait_for_copies(&self) {
+        self.wait_for("wait_for_status=green&wait_for_no_initializing_shards=true");
+    }
+
+    /// Waits until all nodes are in good health, in certain respects.
+    fn wait_for(&self, what: &str) {
         let end = Instant::now() + PATIENCE;
-        let path =
-            format!("/_cluster/health?wait_for_status=yellow&wait_for_nodes={}&timeout=5s", self.ports.len());
+        let path = format!("/_cluster/health?{what}&timeout=5s");
         for port in &self.ports {
             while !request(*port, "GET", &path, "").is_ok_and(|answer| answer.contains("\"timed_out\":false"))
             {
@@ -143,8 +155,12 @@ impl Search {
             let answer = request(self.ports[0], "PUT", "/_cluster/settings", &body);
             answer.is_ok_and(|answer| answer.contains("\"acknowledged\":true"))
         };
-        let known = set("\"cluster.routing.allocation.disk.threshold_enabled\":false");
-        assert!(known, "a setting is refused");
+        // A server that has just started on a busy machine may not answer the first time.
+        let end = Instant::now() + PATIENCE;
+        while !set("\"cluster.routing.allocation.disk.threshold_enabled\":false") {
+            assert!(Instant::now() < end, "a setting is refused: {}", self.log());
+            std::thread::sleep(Duration::from_millis(200));
+        }
         // OpenSearch blocks this itself, and only where it has such a setting.
         set("\"cluster.blocks.create_index\":null");
     }

@@ -61,16 +61,24 @@ impl State {
 pub(crate) struct Item {
     pub(crate) addition: Addition,
     pub(crate) state: Option<State>,
-    /// The version it may have been stored with: an answer was lost.
-    pub(crate) maybe: Option<u64>,
+    /// It may have been stored although something else seemed to be there.
+    pub(crate) maybe: Option<Maybe>,
     pub(crate) answer: Option<Added>,
+}
+
+/// A record that may have been stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Maybe {
+    version: u64,
     /// The visible version before it was tried.
     replaces: Option<u64>,
+    /// Whether an answer was lost.
+    repeated: bool,
 }
 
 impl Item {
     pub(crate) fn new(addition: Addition) -> Self {
-        Self { addition, state: None, maybe: None, answer: None, replaces: None }
+        Self { addition, state: None, maybe: None, answer: None }
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -96,12 +104,18 @@ impl Item {
         own.filter(|_| *policy == Policy::New).map(|version| Added::Exists { version })
     }
 
+    /// Whether it is, or perhaps will turn out to have been, stored.
+    fn may_be(&self, stored: impl Fn(&Added) -> bool) -> bool {
+        self.maybe.is_some() || self.answer.as_ref().is_some_and(stored)
+    }
+
     /// Takes note of what became of storing it.
     pub(crate) fn conclude(&mut self, version: u64, outcome: Outcome) {
         match outcome {
             Outcome::Done { .. } => self.answer = Some(Added::Stored { version, replaced: self.own() }),
-            Outcome::Conflict { repeated: true } => (self.maybe, self.replaces) = (Some(version), self.own()),
-            Outcome::Conflict { repeated: false } => {}
+            Outcome::Conflict { repeated } => {
+                self.maybe = Some(Maybe { version, replaces: self.own(), repeated });
+            }
         }
     }
 }
@@ -126,10 +140,13 @@ impl OpenSearch {
             };
             let (now_added, later) = rest.split_at(items);
             let mut items: Vec<Item> = now_added.iter().cloned().map(Item::new).collect();
-            match many {
-                true => self.add_plainly(room, &mut items, now)?,
-                false => self.add_with_care(room, &mut items, now)?,
-            }
+            let added = match many {
+                true => self.add_plainly(room, &mut items, now),
+                false => self.add_with_care(room, &mut items, now),
+            };
+            let stored = |answer: &Added| matches!(answer, Added::Stored { .. });
+            let changed = answers.iter().any(stored) || items.iter().any(|item| item.may_be(stored));
+            added.map_err(|trouble| if changed { trouble.after_a_change() } else { trouble })?;
             let missing = || self.server.foreign("an addition without an answer");
             for item in items {
                 answers.push(item.answer.ok_or_else(missing)?);
@@ -155,9 +172,9 @@ impl OpenSearch {
             if let Some(maybe) = item.maybe.take() {
                 let there = item.state.as_ref().and_then(|state| state.version);
                 let place = |state: &Option<State>| state.as_ref().map(|state| state.place);
-                if there == Some(maybe) {
-                    item.answer = Some(Added::Stored { version: maybe, replaced: item.replaces });
-                } else if place(&before) != place(&item.state) {
+                if there == Some(maybe.version) {
+                    item.answer = Some(Added::Stored { version: maybe.version, replaced: maybe.replaces });
+                } else if maybe.repeated && place(&before) != place(&item.state) {
                     // It was stored and replaced since, or something else was: who knows.
                     let (server, why) = (self.server.name(), "an answer was lost".to_owned());
                     return Err(StoreError::Uncertain { server, why }.into());
@@ -194,58 +211,6 @@ impl OpenSearch {
     pub(crate) fn storing(&self, collection: &Collection, item: &Item, version: u64) -> Change {
         let document = document(collection, self.release, &item.addition.record, version);
         Change { id: document_id(item.id()), over: item.over(), what: What::Put(document) }
-    }
-
-    /// Removes records by id; the version of each that was there.
-    pub(crate) fn remove_all(
-        &self,
-        room: &Room,
-        ids: &[&str],
-        now: i64,
-    ) -> Result<Vec<Option<u64>>, Trouble> {
-        let mut answers: Vec<Option<Option<u64>>> = vec![None; ids.len()];
-        loop {
-            // The same id twice waits for the next round.
-            let mut seen = HashSet::new();
-            let open: Vec<usize> = (0..ids.len())
-                .filter(|place| answers[*place].is_none() && seen.insert(ids[*place]))
-                .collect();
-            if open.is_empty() {
-                return Ok(answers.into_iter().map(Option::flatten).collect());
-            }
-            let documents: Vec<String> = open.iter().map(|place| document_id(ids[*place])).collect();
-            let mut changes = Vec::new();
-            let got = self.server.get(&room.index, &documents, &STATE)?;
-            for ((&place, id), got) in open.iter().zip(documents).zip(got) {
-                let got = got.filter(|got| got.source["id"] == ids[place]);
-                match got
-                    .map(|got| State::of(&got, now))
-                    .and_then(|state| Some((state.place, state.visible?)))
-                {
-                    Some((over, version)) => {
-                        changes.push((
-                            place,
-                            version,
-                            Change { id, over: Over::This(over), what: What::Delete },
-                        ));
-                    }
-                    // What has expired, and what is only announced, is not there.
-                    None => answers[place] = Some(None),
-                }
-            }
-            let outcomes: Vec<Change> = changes.iter().map(|(_, _, change)| change.clone()).collect();
-            for ((place, version, _), outcome) in
-                changes.iter().zip(self.server.change(&room.index, &outcomes)?)
-            {
-                match outcome {
-                    // If the answer was lost it was ourselves, or somebody who removed the same at the same time.
-                    Outcome::Done { .. } | Outcome::Conflict { repeated: true } => {
-                        answers[*place] = Some(Some(*version));
-                    }
-                    Outcome::Conflict { repeated: false } => {}
-                }
-            }
-        }
     }
 
     /// Takes out what has expired, now and then: nobody sees it, but it takes room.

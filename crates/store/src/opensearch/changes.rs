@@ -49,11 +49,26 @@ pub(crate) enum Outcome {
         /// How often the document has been changed.
         times: u64,
     },
-    /// Something else is there.
+    /// Something else is there. It may be the change itself: servers that lose one of them repeat what it was doing.
     Conflict {
-        /// … which may be the change itself: an answer was lost, and it was sent again.
+        /// Whether we have sent it again ourselves, because an answer was lost.
         repeated: bool,
     },
+}
+
+/// What is known of changes on their way.
+struct Sent {
+    /// Of each change that has an answer.
+    outcomes: Vec<Option<Outcome>>,
+    /// Whether others may have been made already, without an answer.
+    repeated: bool,
+}
+
+impl Sent {
+    /// Whether anything may have been changed.
+    fn has_changed(&self) -> bool {
+        self.repeated || self.outcomes.iter().flatten().any(|outcome| outcome.is_done())
+    }
 }
 
 impl Outcome {
@@ -102,55 +117,56 @@ impl Server {
             "/{index}/_bulk?require_alias={is_alias}&filter_path=items.*.status,items.*._version,items.*._seq_no,\
              items.*._primary_term,items.*.error"
         );
-        let mut outcomes = Vec::with_capacity(changes.len());
+        let mut sent = Sent { outcomes: vec![None; changes.len()], repeated: false };
         let (mut lines, mut from) = (Vec::new(), 0);
         for (number, change) in changes.iter().enumerate() {
             change.write(&mut lines);
             if lines.len() >= MOST_BYTES || number + 1 == changes.len() {
-                outcomes.extend(self.change_part(
-                    &path,
-                    &changes[from..=number],
-                    std::mem::take(&mut lines),
-                )?);
+                let part = (from..=number).collect();
+                let done = self.change_part(&path, changes, part, std::mem::take(&mut lines), &mut sent);
+                done.map_err(|trouble| if sent.has_changed() { trouble.after_a_change() } else { trouble })?;
                 from = number + 1;
             }
         }
-        Ok(outcomes)
+        let missing = || self.foreign("answers to changes are missing").into();
+        sent.outcomes.into_iter().map(|outcome| outcome.ok_or_else(missing)).collect()
     }
 
-    /// Sends changes, and those again that a busy server refuses.
+    /// Sends some of the changes, and those again that a busy server refuses.
     fn change_part(
         &self,
         path: &str,
         changes: &[Change],
+        mut open: Vec<usize>,
         mut lines: Vec<u8>,
-    ) -> Result<Vec<Outcome>, Trouble> {
-        let mut outcomes: Vec<Option<Outcome>> = vec![None; changes.len()];
-        let mut open: Vec<usize> = (0..changes.len()).collect();
+        sent: &mut Sent,
+    ) -> Result<(), Trouble> {
         let (start, mut pause) = (Instant::now(), PAUSE);
         // Once an answer is lost, any of the rest may have been made.
-        let mut repeated = false;
+        sent.repeated = false;
         loop {
             let reply = self.ask(&Method::POST, path, Body::Lines(&lines), Purpose::Changing)?;
+            sent.repeated |= reply.repeated;
             if reply.status >= 300 {
                 return Err(self.refusal(reply.status, &reply.body));
             }
-            repeated |= reply.repeated;
             let items = reply.body["items"].as_array().filter(|items| items.len() == open.len());
             let items = items.ok_or_else(|| self.foreign("answers to changes are missing"))?;
-            let mut busy = None;
-            let mut again = Vec::new();
+            let (mut again, mut why, mut begun) = (Vec::new(), String::new(), false);
             for (&place, item) in open.iter().zip(items) {
                 let item = item.as_object().and_then(|item| item.values().next()).unwrap_or(&Value::Null);
-                match self.outcome(item, repeated)? {
-                    Some(outcome) => outcomes[place] = Some(outcome),
-                    None => {
-                        busy = Some(reason(item));
-                        again.push(place);
-                    }
+                sent.outcomes[place] = self.outcome(item, sent.repeated)?;
+                if sent.outcomes[place].is_none() {
+                    again.push(place);
+                    why = reason(item);
+                    // Whoever was busy may have begun, as in `ask`.
+                    begun |= item["status"] != 429;
                 }
             }
-            let Some(why) = busy else { break };
+            if again.is_empty() {
+                return Ok(());
+            }
+            sent.repeated |= begun;
             if start.elapsed() > PATIENCE {
                 return Err(self.unreachable(&why).into());
             }
@@ -160,8 +176,6 @@ impl Server {
             again.iter().for_each(|&place| changes[place].write(&mut lines));
             open = again;
         }
-        let missing = || self.foreign("answers to changes are missing").into();
-        outcomes.into_iter().map(|outcome| outcome.ok_or_else(missing)).collect()
     }
 
     /// What became of a change; none if it is to be sent again.

@@ -40,6 +40,16 @@ pub(crate) enum Trouble {
     Store(StoreError),
 }
 
+impl Trouble {
+    /// The same where a change may have been made before, as [`StoreError::after_a_change`].
+    pub(crate) fn after_a_change(self) -> Self {
+        match self {
+            Self::Store(error) => Self::Store(error.after_a_change()),
+            Self::Gone => Self::Gone,
+        }
+    }
+}
+
 impl From<StoreError> for Trouble {
     fn from(error: StoreError) -> Self {
         Self::Store(error)

@@ -15,6 +15,7 @@ mod http;
 mod layout;
 mod query;
 mod read;
+mod remove;
 mod requests;
 mod rooms;
 mod server;

@@ -222,15 +222,13 @@ impl OpenSearch {
         let change = Change { id, over: Over::This(got.place), what: What::Delete };
         let outcome =
             self.server.change(&catalogue, &[change]).map_err(|trouble| self.no_catalogue(trouble))?;
-        if outcome[0] == (Outcome::Conflict { repeated: false }) {
-            // Somebody else has just removed it.
-            return Ok(false);
-        }
+        // If not, somebody else has just removed it, and perhaps was stopped then. Its number is never used again.
+        let removed = outcome[0] != (Outcome::Conflict { repeated: false });
         let room = self.new_room(number, collection);
         self.drop_index(&room.index)?;
         let counter = Change { id: counter_id(number), over: Over::Anything, what: What::Delete };
         self.server.change(&catalogue, &[counter]).map_err(|trouble| self.no_catalogue(trouble))?;
-        Ok(true)
+        Ok(removed)
     }
 
     fn make_catalogue(&self) -> Result<(), StoreError> {
@@ -336,7 +334,7 @@ fn is_misfit(error: &StoreError) -> bool {
 }
 
 /// The index behind an alias.
-fn index_of(alias: &str) -> String {
+pub(crate) fn index_of(alias: &str) -> String {
     format!("{alias}-documents")
 }
 

@@ -44,6 +44,13 @@ fn clients_of_opensearch() {
     println!("{:?}", crowd.check());
 }
 
+/// The node that all changes go through: its loss is the one that matters.
+fn node_of_the_primary(search: &Search) -> usize {
+    let shards = search.request("GET", "/_cat/shards/leitong-1-documents?h=prirep,node", "").unwrap();
+    let primary = shards.lines().find_map(|line| line.trim().strip_prefix("p n"));
+    primary.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("no primary: {shards}"))
+}
+
 /// Three nodes, each document on two of them, one node lost under load.
 #[test]
 fn a_node_of_elasticsearch_is_lost() {
@@ -59,7 +66,9 @@ fn a_node_of_elasticsearch_is_lost() {
     let mut crowd = Crowd::start(&address, seed << 16);
     std::thread::sleep(LEASE * 6);
     crowd.kill_one();
-    search.kill(seed as usize % 3);
+    search.wait_for_copies();
+    let primary = node_of_the_primary(&search);
+    search.kill(primary);
     std::thread::sleep(LEASE * 6);
     crowd.kill_one();
     std::thread::sleep(LEASE * 4);

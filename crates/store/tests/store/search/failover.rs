@@ -1,6 +1,7 @@
 //! A cluster loses the node that has the documents, while clients add: whatever was acknowledged is there, and of near-identical
 //! documents one at most.
 
+use super::lost::removed_twice;
 use super::subject::{call, new_prefix, one_at_a_time, skipped, start};
 use crate::amount;
 use crate::servers::Kind;
@@ -42,12 +43,14 @@ fn a_node_is_lost() {
     let hosts: Vec<String> = cluster.ports().iter().map(|port| format!("127.0.0.1:{port}")).collect();
     let prefix = new_prefix();
     let address =
-        format!("opensearch+http://{}/{prefix}?replicas=1&lease_ms=2000&timeout_ms=60000", hosts.join(","));
-    let store = OpenSearch::open(&address, Options::default()).unwrap();
+        |hosts: &str| format!("opensearch+http://{hosts}/{prefix}?replicas=1&lease_ms=2000&timeout_ms=60000");
+    let store = OpenSearch::open(&address(&hosts.join(",")), Options::default()).unwrap();
     let spaces = vec![SpaceSettings { space: Space::DOCUMENTS, width: 64, within: 3 }];
     store.create(&Collection { name: NAME.into(), recipe: [1; 16], about: String::new(), spaces }).unwrap();
-    // With its copy, or there would be nothing to go on with.
-    call("GET", &cluster.url(), "_cluster/health?wait_for_status=green&timeout=60s");
+    let old = Addition::new(Record { id: "old".into(), ..Record::default() }, Policy::Replace);
+    let old = store.add(NAME, vec![old]).unwrap().remove(0);
+    let Added::Stored { version: old, .. } = old else { panic!("{old:?}") };
+    cluster.wait_for_copies();
     let rounds = u64::from(amount(30, 10));
     let (barrier, lost) = (Barrier::new(THREADS as usize + 1), AtomicUsize::new(0));
     // To be looked at in the end: who stops in the middle leaves the others waiting.
@@ -76,7 +79,12 @@ fn a_node_is_lost() {
             barrier.wait();
             if round == LOST {
                 let node = primary(&cluster.url(), &prefix);
-                cluster.kill(node);
+                let other = &hosts[(node + 1) % hosts.len()];
+                let removed = removed_twice((&address(other), other), (NAME, "old"), || cluster.kill(node));
+                // Not here: who stops in the middle leaves the others waiting.
+                if !removed.as_ref().is_ok_and(|removed| *removed == [Some(old)]) {
+                    surprises.lock().unwrap().push(format!("{removed:?} in place of {old}"));
+                }
             }
         }
         running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()

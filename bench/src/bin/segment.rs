@@ -193,7 +193,10 @@ fn count_once(texts: &[String], who: &str, mode: &str) -> Result<()> {
             texts.iter().filter(|text| fingerprinter.simhash64(text, &mut scratch).is_some()).count() as u64
         };
         count(first);
-        println!("SimHash: {} texts, {characters} characters", once(|| count(texts)));
+        let start = Instant::now();
+        let number = once(|| count(texts));
+        let speed = texts.iter().map(String::len).sum::<usize>() as f64 / 1e6 / start.elapsed().as_secs_f64();
+        println!("SimHash: {number} texts, {characters} characters, {speed:.1} MB/s");
         return Ok(());
     }
     let mode = MODES.into_iter().find(|known| known.name == mode).ok_or("no such mode")?;

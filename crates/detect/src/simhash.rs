@@ -11,8 +11,8 @@ use leitong_fingerprint::hash::{Algorithm, Parts, Units, murmur3_x64_128, own64}
 use leitong_fingerprint::ngram::{self, Distinct};
 use leitong_fingerprint::simhash::{Counters, simhash};
 use leitong_fingerprint::weight::{Occurrence, Scheme, TagBoosts, Term, Weighing};
-use leitong_text::normalize::Normalized;
 use leitong_text::segment::Word;
+use leitong_text::span::Span;
 use leitong_text::tokenize::Tokenizer;
 
 /// Memory that the hot path uses again and again.
@@ -25,8 +25,9 @@ pub struct Scratch {
     heavier: Vec<(u64, u32)>,
     runs: UnitRuns,
     words: Vec<Word>,
+    places: Vec<Span>,
     parts: Parts,
-    normalized: Normalized,
+    normalized: String,
     letters: String,
 }
 
@@ -34,7 +35,7 @@ impl Scratch {
     /// Gives back what an uncommonly long text has taken, where the memory is kept for long.
     pub(crate) fn forget_long_texts(&mut self) {
         const LONG: usize = 1 << 20;
-        if self.normalized.text.capacity() > LONG {
+        if self.normalized.capacity() > LONG {
             *self = Self::default();
         }
     }
@@ -170,12 +171,12 @@ impl Fingerprinter {
 
     /// The hashes of all features of a normalised text (for characters, of its letters), in any order; the hot path.
     fn hash_features(&self, text: &str, scratch: &mut Scratch) {
-        let Scratch { hashes, runs, words, parts, .. } = scratch;
+        let Scratch { hashes, runs, .. } = scratch;
         hashes.clear();
         match self.settings().simhash.features {
             Features::Units(n) => runs.each(text, n, |run| hashes.push(own64(run.as_bytes()))),
             Features::Characters(n) => ngram::hashes(text, n, hashes),
-            Features::Words => hash_words(self.untagged_tokenizer(), text, words, parts, hashes),
+            Features::Words => hash_words(self.untagged_tokenizer(), text, scratch),
             Features::PythonWindows(_) => {}
         }
     }
@@ -222,8 +223,8 @@ impl Fingerprinter {
             _ => self.normalizer(),
         };
         let mut normalized = std::mem::take(&mut scratch.normalized);
-        normalizer.normalize_into(text, &mut normalized);
-        self.hash_features(&normalized.text, scratch);
+        normalizer.normalize_text(text, &mut normalized);
+        self.hash_features(&normalized, scratch);
         scratch.normalized = normalized;
     }
 
@@ -248,29 +249,22 @@ impl Fingerprinter {
         let simhash = self.fold_hashes(scratch).map(|word| Fingerprint::from_words(settings.bits, &[word]));
         let Scratch { normalized, letters, .. } = scratch;
         if matches!(settings.features, Features::Characters(_)) {
-            return (simhash, digest(&normalized.text));
+            return (simhash, digest(normalized));
         }
-        letters_of(&normalized.text, letters);
+        letters_of(normalized, letters);
         (simhash, digest(letters))
     }
 }
 
-/// Appends the hashes of the tokens of a normalised text, in any order; `words` and `parts` are memory to be used again.
-fn hash_words(
-    tokenizer: &Tokenizer,
-    text: &str,
-    words: &mut Vec<Word>,
-    parts: &mut Parts,
-    hashes: &mut Vec<u64>,
-) {
+/// Appends the hashes of the tokens of a normalised text, in any order.
+fn hash_words(tokenizer: &Tokenizer, text: &str, scratch: &mut Scratch) {
+    let Scratch { hashes, words, places, parts, .. } = scratch;
     if tokenizer.has_synonyms() {
         return tokenizer.each_token(text, words, |token| hashes.push(own64(token.text.as_bytes())));
     }
-    tokenizer.cut(text, words);
-    parts.start(words.len());
-    for &word in &*words {
-        parts.push_if(tokenizer.keeps(text, word), word.span.start, word.span.end);
-    }
+    tokenizer.places(text, words, places);
+    parts.start(places.len());
+    places.iter().for_each(|place| parts.push(place.start, place.end));
     parts.hash(text.as_bytes(), hashes);
 }
 

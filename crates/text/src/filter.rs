@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::normalize::{Normalizer, is_punctuation};
 use crate::segment::{Tag, Word, WordKind};
+use crate::span::Span;
 use stop_words::StopWords;
 
 /// A list of stop words that comes with the crate; `data/stopwords/README.md` says where each is from.
@@ -148,11 +149,30 @@ impl Filter {
         self.keeps_kind(tag, kind) && !self.stop_words.contains(text)
     }
 
-    /// The same for a word where it stands in a text; without a branch for most words.
-    #[inline(always)]
+    /// The same for a word where it stands in a text.
+    #[inline]
     #[must_use]
     pub(crate) fn keeps_at(&self, text: &str, word: Word) -> bool {
-        self.keeps_kind(word.tag, word.kind) & !self.stop_words.contains_at(text, word.span)
+        self.keeps_kind(word.tag, word.kind) && !self.stops_at(text, word.span)
+    }
+
+    /// Whether a word where it stands in a text is a stop word; without a branch for most words.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn stops_at(&self, text: &str, word: Span) -> bool {
+        self.stop_words.contains_at(text, word)
+    }
+
+    /// Whether it drops whatever is neither letter nor digit.
+    #[must_use]
+    pub(crate) fn drops_signs(&self) -> bool {
+        self.drops[WordKind::Punctuation as usize] && self.drops[WordKind::Space as usize]
+    }
+
+    /// Whether it depends on the parts of speech.
+    #[must_use]
+    pub(crate) fn has_stop_tags(&self) -> bool {
+        !self.stop_tags.is_empty()
     }
 
     #[inline]
@@ -178,7 +198,6 @@ fn normal_form(word: &str, normalizer: &Normalizer) -> Option<Box<str>> {
 mod tests {
     use super::*;
     use crate::normalize::{Options, Punctuation};
-    use crate::span::Span;
 
     fn normalizer(punctuation: Punctuation) -> Normalizer {
         Normalizer::new(Options { punctuation, ..Options::default() })

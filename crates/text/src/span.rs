@@ -97,12 +97,6 @@ impl OffsetMap {
         self.derived_len as usize
     }
 
-    /// Forgets every piece and keeps the memory, for the next text.
-    pub fn clear(&mut self) {
-        self.pieces.clear();
-        self.derived_len = 0;
-    }
-
     /// Makes room for about this many pieces.
     pub fn reserve(&mut self, pieces: usize) {
         self.pieces.reserve(pieces);

@@ -126,9 +126,9 @@ impl Tokenizer {
 
     /// Calls `see` with each token of a text that went through the same normaliser; `words` is memory to be used again.
     pub fn each_token<'a>(&'a self, text: &'a str, words: &mut Vec<Word>, mut see: impl FnMut(Token<'a>)) {
-        self.cut(text, words);
+        self.segmenter.segment(text, words);
         if !self.has_synonyms() {
-            for &word in words.iter().filter(|&&word| self.keeps(text, word)) {
+            for &word in words.iter().filter(|&&word| self.filter.keeps_at(text, word)) {
                 let Word { span, tag, kind } = word;
                 see(Token { text: &text[span.range()], span, tag, kind });
             }
@@ -155,17 +155,10 @@ impl Tokenizer {
         !self.synonyms.is_empty()
     }
 
-    /// Replaces the contents of `words` by all words of a text that went through the same normaliser. Where there are no
-    /// synonyms, those that count are the tokens.
-    pub fn cut(&self, text: &str, words: &mut Vec<Word>) {
-        self.segmenter.segment(text, words);
-    }
-
-    /// Whether a word of a text counts.
-    #[inline(always)]
-    #[must_use]
-    pub fn keeps(&self, text: &str, word: Word) -> bool {
-        self.filter.keeps_at(text, word)
+    /// Replaces `places` by where the tokens of a text stand that went through the same normaliser, in any order, if there are
+    /// no synonyms: the fastest way. `words` is memory to be used again.
+    pub fn places(&self, text: &str, words: &mut Vec<Word>, places: &mut Vec<Span>) {
+        self.segmenter.segment_and_filter(text, &self.filter, words, places);
     }
 
     fn replaced(&self, canonical: usize, first: Span, last: Span) -> Token<'_> {

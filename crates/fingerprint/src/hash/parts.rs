@@ -10,10 +10,9 @@ use super::own64;
 /// ```
 /// use leitong_fingerprint::hash::{Parts, own64};
 /// let mut parts = Parts::default();
-/// parts.start(3);
-/// parts.push_if(true, 0, 6);
-/// parts.push_if(false, 6, 9);
-/// parts.push_if(true, 9, 15);
+/// parts.start(2);
+/// parts.push(0, 6);
+/// parts.push(9, 15);
 /// let mut hashes = Vec::new();
 /// parts.hash("雷同的文章".as_bytes(), &mut hashes);
 /// assert_eq!(hashes, ["雷同", "文章"].map(|part| own64(part.as_bytes())));
@@ -35,16 +34,15 @@ impl Parts {
         }
     }
 
-    /// Adds a part where the condition holds, which need not be predictable. Where there is no more room it is an error of the
-    /// caller, and panics.
+    /// Adds a part. Where there is no more room it is an error of the caller, and panics.
     #[inline]
-    pub fn push_if(&mut self, condition: bool, start: u32, end: u32) {
+    pub fn push(&mut self, start: u32, end: u32) {
         let length = end - start;
+        // Without a branch.
         let way = usize::from(length > 3) + usize::from(length > 8);
-        // Without a branch: what is not to be added is overwritten by the next.
         let len = &mut self.lens[way];
         self.ways[way][*len] = (start, end);
-        *len += usize::from(condition);
+        *len += 1;
     }
 
     /// Appends [`own64`] of each part of `text`, in no particular order.
@@ -101,14 +99,13 @@ mod tests {
         fn parts_have_the_hashes_they_have_alone(text in prop::collection::vec(any::<u8>(), 0..40)) {
             let mut parts = Parts::default();
             parts.start(1);
-            parts.push_if(true, 0, 0);
+            parts.push(0, 0);
             parts.start((text.len() + 1) * (text.len() + 2) / 2);
             let mut expected = Vec::new();
             for start in 0..=text.len() {
                 for end in start..=text.len() {
-                    let condition = (start + end) % 3 > 0;
-                    parts.push_if(condition, start as u32, end as u32);
-                    expected.extend(condition.then(|| own64(&text[start..end])));
+                    parts.push(start as u32, end as u32);
+                    expected.push(own64(&text[start..end]));
                 }
             }
             let mut hashes = Vec::new();

@@ -84,26 +84,38 @@ impl StopWords {
     /// The same for a word where it stands in a text.
     #[inline(always)]
     pub(super) fn contains_at(&self, text: &str, word: Span) -> bool {
-        match text.as_bytes().get(word.start as usize..).and_then(|rest| rest.first_chunk()) {
-            Some(&eight) if word.len() <= SHORT => {
-                self.contains_short(key(u64::from_le_bytes(eight), word.len()))
-            }
-            _ => self.contains(&text[word.range()]),
+        let Some(&eight) = text.as_bytes().get(word.start as usize..).and_then(|rest| rest.first_chunk())
+        else {
+            return self.contains(&text[word.range()]);
+        };
+        let key = key(u64::from_le_bytes(eight), word.len());
+        let hash = hash(key);
+        let seen = self.seen(hash);
+        // Which words are long cannot be foreseen, but hardly any of those is seen.
+        if (word.len() > SHORT) & (seen != 0) {
+            return self.contains_long(&text[word.range()]);
         }
+        self.is_in_bucket(key, hash, seen)
     }
 
-    #[inline(always)]
     fn contains_short(&self, key: u64) -> bool {
         let hash = hash(key);
-        // What is not seen is looked up in the first bucket, which is always at hand.
-        let at = ((1 + (hash >> self.shift)) & self.seen(hash)) as usize;
+        self.is_in_bucket(key, hash, self.seen(hash))
+    }
+
+    /// Whether a short word is one of them: `seen` as in [`StopWords::seen`].
+    #[inline(always)]
+    fn is_in_bucket(&self, key: u64, hash: u64, seen: u64) -> bool {
+        // What is not seen is looked up in the first bucket, which is always at hand, and empty.
+        let at = ((1 + (hash >> self.shift)) & seen) as usize;
         let bucket = &self.short[at];
         let found = bucket.iter().fold(false, |found, &slot| found | (slot == key));
-        if bucket[BUCKET - 1] == EMPTY { found } else { found || self.is_after(at, key) }
+        if found | (bucket[BUCKET - 1] == EMPTY) { found } else { self.is_after(at, key) }
     }
 
     /// Whether a key is in one of the buckets after a full one.
     #[cold]
+    #[inline(never)]
     fn is_after(&self, mut at: usize, key: u64) -> bool {
         loop {
             at = self.next(at);
@@ -114,15 +126,16 @@ impl StopWords {
         }
     }
 
+    #[inline(never)]
     fn contains_long(&self, word: &str) -> bool {
         self.seen(hash_of(word)) != 0 && self.long.contains(word)
     }
 }
 
-/// A word of up to seven bytes as a number: its length, and its bytes out of the eight from its first on.
-#[inline]
+/// A word as a number: its length, and its bytes out of the eight from its first on. Of up to seven bytes no two have the same.
+#[inline(always)]
 fn key(eight: u64, length: usize) -> u64 {
-    eight & !(u64::MAX << (8 * length)) | (length as u64) << 56
+    eight & u64::MAX.wrapping_shr(64 - 8 * length.min(8) as u32) ^ (length as u64) << 56
 }
 
 /// The highest bits depend on all of the number.
@@ -133,8 +146,7 @@ fn hash(number: u64) -> u64 {
 
 #[inline]
 fn hash_of(word: &str) -> u64 {
-    let start = start_of(word);
-    if word.len() <= SHORT { hash(key(start, word.len())) } else { hash(start ^ word.len() as u64) }
+    hash(key(start_of(word), word.len()))
 }
 
 /// The bit of a hash in `seen`.

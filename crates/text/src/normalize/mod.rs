@@ -106,13 +106,6 @@ pub struct Normalized {
     pub map: OffsetMap,
 }
 
-impl Normalized {
-    fn clear(&mut self) {
-        self.text.clear();
-        self.map.clear();
-    }
-}
-
 /// [`Options`] compiled into tables. Building costs some milliseconds; build one and share it between threads.
 ///
 /// ```
@@ -158,13 +151,13 @@ impl Normalizer {
     #[must_use]
     pub fn normalize(&self, text: &str) -> Normalized {
         let mut out = Normalized::default();
-        self.normalize_into(text, &mut out);
+        run::run::<true>(&self.table, text, &mut out.text, &mut out.map);
         out
     }
 
-    /// Normalises `text` into `out`, whose memory is used again.
-    pub fn normalize_into(&self, text: &str, out: &mut Normalized) {
+    /// The same for whoever does not ask where anything came from: normalises `text` into `out`, whose memory is used again.
+    pub fn normalize_text(&self, text: &str, out: &mut String) {
         out.clear();
-        run::run(&self.table, text, out);
+        run::run::<true>(&self.table, text, out, &mut run::Nowhere);
     }
 }

@@ -3,29 +3,75 @@
 //! Text that does not change is not touched character by character: it is only looked at, and copied in one
 //! piece when something else turns up.
 
+use super::nfkc;
 use super::table::{Entry, Table};
-use super::{Normalized, nfkc};
-use crate::span::Span;
+use crate::machine::{self, Machine, Work};
+use crate::span::{OffsetMap, Span};
 
-/// Appends the normal form of `text` to `out`, which is empty.
-pub(super) fn run(table: &Table, text: &str, out: &mut Normalized) {
-    out.text.reserve(text.len());
-    let mut pass = Pass { table, text, out, copied: 0, mapped: 0, space: None };
-    let mut at = 0;
-    loop {
-        at = skip_unchanged(table, text.as_bytes(), at);
-        let Some(c) = text[at..].chars().next() else { break };
-        at = pass.change(c, at);
+/// Who takes note of where everything came from.
+pub(super) trait Places {
+    /// As [`OffsetMap::push_linear`].
+    fn linear(&mut self, source: Span);
+    /// As [`OffsetMap::push_whole`].
+    fn whole(&mut self, derived_len: usize, source: Span);
+}
+
+impl Places for OffsetMap {
+    #[inline]
+    fn linear(&mut self, source: Span) {
+        self.push_linear(source);
     }
-    // White space still waiting is at the end of the text, where there is to be none.
-    pass.flush(text.len());
+
+    #[inline]
+    fn whole(&mut self, derived_len: usize, source: Span) {
+        self.push_whole(derived_len, source);
+    }
+}
+
+/// Nobody wants to know.
+pub(super) struct Nowhere;
+
+impl Places for Nowhere {
+    fn linear(&mut self, _: Span) {}
+
+    fn whole(&mut self, _: usize, _: Span) {}
+}
+
+/// Appends the normal form of `text` to `out`, which is empty. `NEWER`: see [`machine::run`].
+pub(super) fn run<const NEWER: bool>(table: &Table, text: &str, out: &mut String, places: &mut impl Places) {
+    out.reserve(text.len());
+    machine::run::<NEWER>(Pass { table, text, out, places, copied: 0, mapped: 0, space: None });
+}
+
+impl<P: Places> Work for Pass<'_, P> {
+    #[inline(always)]
+    fn run(mut self, machine: impl Machine) {
+        let mut at = 0;
+        loop {
+            at = skip_unchanged(machine, self.table, self.text.as_bytes(), at);
+            let Some(c) = self.text[at..].chars().next() else { break };
+            at = self.change(c, at);
+        }
+        // White space still waiting is at the end of the text, where there is to be none.
+        self.flush(self.text.len());
+    }
 }
 
 /// The first offset at or after `at` of a character that does not stay as it is.
-#[inline]
-fn skip_unchanged(table: &Table, bytes: &[u8], mut at: usize) -> usize {
+#[inline(always)]
+fn skip_unchanged(machine: impl Machine, table: &Table, bytes: &[u8], mut at: usize) -> usize {
     // Decoded by hand: this loop is most of the work, and `chars()` would build a `char` and its offset anew.
     loop {
+        while let Some(sixteen) = bytes.get(at..).and_then(|rest| rest.first_chunk())
+            && let Some(four) = machine.four_of_three(sixteen)
+        {
+            let [a, b, c, d] = four.map(|code| u32::from(table.changes(code as u16)));
+            let changes = a | b << 1 | c << 2 | d << 3;
+            if changes != 0 {
+                return at + 3 * changes.trailing_zeros() as usize;
+            }
+            at += 12;
+        }
         match bytes[at..] {
             [a, b, c, ..] if a & 0xF0 == 0xE0 => {
                 let code = u16::from(a) << 12 | u16::from(b & 0x3F) << 6 | u16::from(c & 0x3F);
@@ -58,10 +104,11 @@ fn skip_unchanged(table: &Table, bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-struct Pass<'a> {
+struct Pass<'a, P> {
     table: &'a Table,
     text: &'a str,
-    out: &'a mut Normalized,
+    out: &'a mut String,
+    places: &'a mut P,
     /// Text from here on is not copied yet.
     copied: usize,
     /// Text from here on is not in the map yet; at most `copied`, as characters may be exchanged for others
@@ -83,7 +130,7 @@ impl Space {
     }
 }
 
-impl Pass<'_> {
+impl<P: Places> Pass<'_, P> {
     /// Deals with the character `c` at `at`, which changes, and answers where to go on.
     #[inline]
     fn change(&mut self, c: char, at: usize) -> usize {
@@ -102,14 +149,14 @@ impl Pass<'_> {
             Entry::Other(to) if to.len_utf8() == end - at => {
                 self.copy_to(at);
                 self.write_space();
-                self.out.text.push(to);
+                self.out.push(to);
                 self.copied = end;
             }
             Entry::Other(to) => {
                 self.flush(at);
                 self.write_space();
-                self.out.text.push(to);
-                self.out.map.push_whole(to.len_utf8(), Span::new(at, end));
+                self.out.push(to);
+                self.places.whole(to.len_utf8(), Span::new(at, end));
                 self.resume(end);
             }
             Entry::Several => {
@@ -141,7 +188,7 @@ impl Pass<'_> {
     fn stands_alone(&self, at: usize, end: usize) -> bool {
         let after = self.text[end..].chars().next();
         self.space.is_none()
-            && (self.copied < at || !self.out.text.is_empty())
+            && (self.copied < at || !self.out.is_empty())
             && after.is_some_and(|c| self.table.entry(c) == Entry::Unchanged)
     }
 
@@ -181,8 +228,8 @@ impl Pass<'_> {
             self.wait_with(Space { source, line: self.table.space(c) == Entry::Line });
         } else {
             self.write_space();
-            self.out.text.push(c);
-            self.out.map.push_whole(c.len_utf8(), source);
+            self.out.push(c);
+            self.places.whole(c.len_utf8(), source);
         }
     }
 
@@ -200,15 +247,15 @@ impl Pass<'_> {
     #[inline]
     fn write_space(&mut self) {
         let Some(space) = self.space.take() else { return };
-        if self.out.text.is_empty() {
+        if self.out.is_empty() {
             return;
         }
         let to = space.character();
-        self.out.text.push(to);
+        self.out.push(to);
         if self.text[space.source.range()].chars().eq([to]) {
-            self.out.map.push_linear(space.source);
+            self.places.linear(space.source);
         } else {
-            self.out.map.push_whole(1, space.source);
+            self.places.whole(1, space.source);
         }
     }
 
@@ -217,7 +264,7 @@ impl Pass<'_> {
     fn copy_to(&mut self, at: usize) {
         if self.copied < at {
             self.write_space();
-            self.out.text.push_str(&self.text[self.copied..at]);
+            self.out.push_str(&self.text[self.copied..at]);
         }
     }
 
@@ -225,7 +272,7 @@ impl Pass<'_> {
     #[inline]
     fn flush(&mut self, at: usize) {
         self.copy_to(at);
-        self.out.map.push_linear(Span::new(self.mapped, at));
+        self.places.linear(Span::new(self.mapped, at));
     }
 
     /// Goes on at `at`: what lies before it has been dealt with.

@@ -29,7 +29,7 @@ pub(super) struct Table {
     options: Options,
     /// A bit per character of the basic plane: its entry is not `Unchanged`. 8 KB, so that the usual
     /// question stays in the first-level cache; the entries themselves would not.
-    changed: Box<[u64]>,
+    changed: Box<[u64; 0x1_0000 / 64]>,
     /// The entries of the basic plane.
     basic: Box<[Entry]>,
     /// The entries of the characters beyond it that change, ascending. A search is enough for the rare.
@@ -42,7 +42,7 @@ impl Table {
     pub(super) fn compile(options: Options) -> Self {
         let mut table = Self {
             options,
-            changed: vec![0; 0x1_0000 / 64].into(),
+            changed: Box::new([0; 0x1_0000 / 64]),
             basic: vec![Entry::Unchanged; 0x1_0000].into(),
             beyond: Vec::new(),
             several: Vec::new(),

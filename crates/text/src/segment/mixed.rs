@@ -9,8 +9,10 @@
 //! The dictionary cuts the whole text at once and what it says between runs is thrown away: it works in
 //! chunks of some hundred characters, and runs are much shorter.
 
-use super::chinese::{Chinese, first_bytes, is_of_words};
-use super::{Segment, Tag, UnicodeWords, Word, WordKind, is_han, tag_by_form};
+use super::chinese::{Chinese, Cuts, Wanted, first_bytes, is_of_words};
+use super::{Segment, Tag, UnicodeWords, Word, WordKind, is_han, keep, tag_by_form};
+use crate::filter::Filter;
+use crate::machine::{self, Machine, Work};
 use crate::span::Span;
 
 /// Chinese words where there are Han characters, Unicode words elsewhere.
@@ -31,58 +33,48 @@ impl Mixed {
     /// Replaces the contents of `words` by the words of `text`.
     fn cut<const TAGS: bool>(&self, text: &str, words: &mut Vec<Word>) {
         words.clear();
-        self.chinese.with_cuts(text, TAGS, |cuts| {
+        self.chinese.with_cuts(text, Wanted { tags: TAGS, classes: false }, |cuts| {
             words.reserve(cuts.offsets.len());
-            // Up to where the text is done, the first word that may belong to the next run, and whether that has a Han
-            // character by now: until then nobody knows whose its words are.
-            let (mut done, mut run, mut is_han_run) = (0, 0, false);
+            let mut runs = Runs::new(self, text, cuts, true);
             for (number, span) in cuts.words().enumerate() {
                 match class(text, span) {
                     Class::Han => {
-                        if !is_han_run {
-                            self.append_other(text, Span { start: done, end: cuts.offsets[run] }, words);
-                            if run < number {
-                                self.chinese.append_cuts(text, cuts, run..number, words);
-                            }
-                            is_han_run = true;
-                        }
+                        runs.han(number, &mut |word| words.push(word));
                         let tag =
                             if TAGS { self.chinese.tag_of_cut(text, cuts, number, span) } else { Tag::NONE };
                         words.push(Word { span, tag, kind: WordKind::Word });
                     }
-                    Class::Ascii if is_han_run => {
-                        self.chinese.append_cuts(text, cuts, number..number + 1, words);
-                    }
-                    Class::Ascii => {}
-                    Class::Other => {
-                        done = if is_han_run { span.start } else { done };
-                        (run, is_han_run) = (number + 1, false);
-                    }
+                    Class::Ascii => runs.ascii(number, &mut |word| words.push(word)),
+                    Class::Other => runs.other(number, span),
                 }
             }
-            if !is_han_run {
-                self.append_other(text, Span { start: done, end: text.len() as u32 }, words);
-            }
+            runs.end(&mut |word| words.push(word));
         });
     }
 
-    /// Appends what stands between two Han runs: mostly a comma or a full stop.
-    fn append_other(&self, text: &str, part: Span, words: &mut Vec<Word>) {
-        let before = words.len();
-        let (mut start, mut last) = (part.start, None);
+    /// Hands out what stands between two Han runs: mostly a comma or a full stop, which not everybody wants.
+    fn each_other(&self, text: &str, part: Span, with_signs: bool, see: &mut impl FnMut(Word)) {
+        let mut last = None;
+        let is_plain = text[part.range()].chars().all(|c| {
+            let twice = c == ' ' && last == Some(' ');
+            last = Some(c);
+            plain_kind(c).is_some() && !twice
+        });
+        if !is_plain {
+            let mut words = Vec::new();
+            self.unicode.append(text, part, &mut words);
+            return words.into_iter().for_each(see);
+        }
+        if !with_signs {
+            return;
+        }
+        let mut start = part.start;
         for c in text[part.range()].chars() {
-            match plain_kind(c) {
-                Some(kind) if !(c == ' ' && last == Some(' ')) => {
-                    let span = Span { start, end: start + c.len_utf8() as u32 };
-                    let tag = if self.chinese.tags() { tag_by_form("", kind) } else { Tag::NONE };
-                    words.push(Word { span, tag, kind });
-                    (start, last) = (span.end, Some(c));
-                }
-                _ => {
-                    words.truncate(before);
-                    return self.unicode.append(text, part, words);
-                }
-            }
+            let span = Span { start, end: start + c.len_utf8() as u32 };
+            let kind = plain_kind(c).unwrap_or(WordKind::Punctuation);
+            let tag = if self.chinese.tags() { tag_by_form("", kind) } else { Tag::NONE };
+            see(Word { span, tag, kind });
+            start = span.end;
         }
     }
 }
@@ -90,6 +82,141 @@ impl Mixed {
 impl Segment for Mixed {
     fn segment(&self, text: &str, words: &mut Vec<Word>) {
         if self.chinese.tags() { self.cut::<true>(text, words) } else { self.cut::<false>(text, words) }
+    }
+
+    /// Words that begin with a Han character first, which are nearly all, without a branch; then the others.
+    fn segment_and_filter(&self, text: &str, filter: &Filter, words: &mut Vec<Word>, kept: &mut Vec<Span>) {
+        if filter.has_stop_tags() {
+            self.segment(text, words);
+            return keep(text, filter, words, kept);
+        }
+        self.chinese.with_cuts(text, Wanted { tags: false, classes: true }, |cuts| {
+            machine::run::<true>(Keeping { mixed: self, text, cuts, filter, kept });
+        });
+    }
+}
+
+/// A text that has been cut, and what is kept of it.
+struct Keeping<'a> {
+    mixed: &'a Mixed,
+    text: &'a str,
+    cuts: &'a Cuts,
+    filter: &'a Filter,
+    kept: &'a mut Vec<Span>,
+}
+
+impl Work for Keeping<'_> {
+    #[inline(always)]
+    fn run(mut self, machine: impl Machine) {
+        self.keep_han();
+        self.keep_others(machine);
+    }
+}
+
+impl Keeping<'_> {
+    #[inline(always)]
+    fn keep_han(&mut self) {
+        let Self { text, cuts, filter, kept, .. } = self;
+        kept.resize(cuts.offsets.len(), Span::default());
+        let (places, mut len) = (&mut kept[..], 0);
+        for (span, begins) in cuts.words().zip(cuts.begin_with_han()) {
+            let Some(place) = places.get_mut(len) else { break };
+            // What is not kept is overwritten by the next.
+            *place = span;
+            len += usize::from(begins & !filter.stops_at(text, span));
+        }
+        kept.truncate(len);
+    }
+
+    #[inline(always)]
+    fn keep_others(self, machine: impl Machine) {
+        let Self { mixed, text, cuts, filter, kept } = self;
+        let mut see = |word: Word| {
+            if filter.keeps_at(text, word) {
+                kept.push(word.span);
+            }
+        };
+        let (mut runs, mut next) = (Runs::new(mixed, text, cuts, !filter.drops_signs()), 0);
+        cuts.each_without_han(machine, |number| {
+            if next < number {
+                runs.han(next, &mut see);
+            }
+            let span = cuts.word(number);
+            match class(text, span) {
+                Class::Han => {
+                    runs.han(number, &mut see);
+                    see(Word { span, tag: Tag::NONE, kind: WordKind::Word });
+                }
+                Class::Ascii => runs.ascii(number, &mut see),
+                Class::Other => runs.other(number, span),
+            }
+            next = number + 1;
+        });
+        if next + 1 < cuts.offsets.len() {
+            runs.han(next, &mut see);
+        }
+        runs.end(&mut see);
+    }
+}
+
+/// Where the words of the dictionary are taken, and where those of Unicode's rules.
+struct Runs<'a> {
+    mixed: &'a Mixed,
+    text: &'a str,
+    cuts: &'a Cuts,
+    /// Whether what is neither letter nor digit is to be handed out, too.
+    with_signs: bool,
+    /// Up to where the text is done.
+    done: u32,
+    /// The first word that may belong to the next run …
+    run: usize,
+    /// … and whether that has a Han character by now: until then nobody knows whose its words are.
+    is_han: bool,
+}
+
+impl<'a> Runs<'a> {
+    fn new(mixed: &'a Mixed, text: &'a str, cuts: &'a Cuts, with_signs: bool) -> Self {
+        Self { mixed, text, cuts, with_signs, done: 0, run: 0, is_han: false }
+    }
+
+    /// Hands out what is no run.
+    fn between(&self, end: u32, see: &mut impl FnMut(Word)) {
+        self.mixed.each_other(self.text, Span { start: self.done, end }, self.with_signs, see);
+    }
+
+    /// A word with a Han character, or several in a row from this one on: hands out what stands before it.
+    #[inline(always)]
+    fn han(&mut self, number: usize, see: &mut impl FnMut(Word)) {
+        if self.is_han {
+            return;
+        }
+        self.between(self.cuts.offsets[self.run], see);
+        (self.run..number).for_each(|before| see(self.mixed.chinese.word(self.text, self.cuts, before)));
+        self.is_han = true;
+    }
+
+    /// A word of ASCII characters that may be part of a run.
+    #[inline(always)]
+    fn ascii(&mut self, number: usize, see: &mut impl FnMut(Word)) {
+        if self.is_han {
+            see(self.mixed.chinese.word(self.text, self.cuts, number));
+        }
+    }
+
+    /// Anything else.
+    #[inline(always)]
+    fn other(&mut self, number: usize, span: Span) {
+        if self.is_han {
+            self.done = span.start;
+        }
+        (self.run, self.is_han) = (number + 1, false);
+    }
+
+    /// Hands out what stands behind the last run.
+    fn end(&mut self, see: &mut impl FnMut(Word)) {
+        if !self.is_han {
+            self.between(self.text.len() as u32, see);
+        }
     }
 }
 
@@ -143,7 +270,14 @@ mod tests {
     use super::super::UserDictionary;
     use super::super::contract::nasty;
     use super::*;
+    use crate::filter::{Settings, StopList};
+    use crate::normalize::{Normalizer, Options};
     use proptest::prelude::*;
+
+    fn filter(drop_punctuation: bool) -> Filter {
+        let settings = Settings { stop_words: vec![StopList::Hit], drop_punctuation, ..Settings::default() };
+        Filter::new(&settings, "的", &Normalizer::new(Options::default()))
+    }
 
     /// The same by its definition: run by run.
     fn run_by_run(mixed: &Mixed, text: &str) -> Vec<Word> {
@@ -165,12 +299,18 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn the_whole_text_at_once_is_the_same(text in nasty(), more in "[，。“”… \n!?.'a1中]{0,12}", tags: bool) {
+        fn the_whole_text_at_once_is_the_same(text in nasty(), more in "[，。“”… \n!?.'a1中]{0,12}", tags: bool, drop: bool) {
             let mixed = Mixed::new(Chinese::new(UserDictionary::default(), true, tags));
             let text = text + &more;
             let mut words = Vec::new();
             mixed.segment(&text, &mut words);
-            prop_assert_eq!(words, run_by_run(&mixed, &text));
+            prop_assert_eq!(&words, &run_by_run(&mixed, &text));
+            let filter = filter(drop);
+            let mut kept = vec![Span::new(1, 2); 3];
+            mixed.segment_and_filter(&text, &filter, &mut Vec::new(), &mut kept);
+            words.retain(|word| filter.keeps(&text[word.span.range()], word.tag, word.kind));
+            kept.sort_unstable();
+            prop_assert_eq!(kept, words.iter().map(|word| word.span).collect::<Vec<_>>());
         }
     }
 }

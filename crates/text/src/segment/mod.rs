@@ -28,6 +28,7 @@ pub use mixed::Mixed;
 pub use tag::{Tag, TagTooLong};
 pub use unicode::UnicodeWords;
 
+use crate::filter::Filter;
 use crate::normalize::is_punctuation;
 use crate::span::Span;
 
@@ -94,6 +95,19 @@ impl WordKind {
 pub trait Segment: Send + Sync {
     /// Replaces the contents of `words` by the words of `text`.
     fn segment(&self, text: &str, words: &mut Vec<Word>);
+
+    /// Replaces the contents of `kept` by where those words stand that a filter keeps, in any order; `words` is memory to be
+    /// used again.
+    fn segment_and_filter(&self, text: &str, filter: &Filter, words: &mut Vec<Word>, kept: &mut Vec<Span>) {
+        self.segment(text, words);
+        keep(text, filter, words, kept);
+    }
+}
+
+/// Replaces the contents of `kept` by where those words stand that a filter keeps.
+fn keep(text: &str, filter: &Filter, words: &[Word], kept: &mut Vec<Span>) {
+    kept.clear();
+    kept.extend(words.iter().filter(|&&word| filter.keeps_at(text, word)).map(|word| word.span));
 }
 
 /// What a text is cut into.

@@ -8,7 +8,7 @@ use super::model::TaggerScratch;
 use super::route::{BLOCK, CHUNK, Chunk, chunk_at, chunk_at_mut, class};
 use crate::machine::{Machine, Work, prefetch_in, run};
 use crate::span::Span;
-use words::{Untagged, Words};
+use words::{Untagged, Words, each_bit};
 
 /// What a thread needs to cut; it grows with the longest text without a separator.
 #[derive(Default)]
@@ -40,12 +40,38 @@ pub(in crate::segment) struct Cuts {
     pub(in crate::segment) offsets: Vec<u32>,
     /// Empty where no tags were asked for.
     pub(super) tags: Vec<u8>,
+    /// The classes of the first characters, where they were asked for.
+    classes: Vec<u8>,
+    pub(super) wants_classes: bool,
 }
 
 impl Cuts {
     /// The words, as spans of the text.
     pub(in crate::segment) fn words(&self) -> impl Iterator<Item = Span> {
         self.offsets.windows(2).map(|pair| Span { start: pair[0], end: pair[1] })
+    }
+
+    /// The word of a number.
+    pub(in crate::segment) fn word(&self, number: usize) -> Span {
+        Span { start: self.offsets[number], end: self.offsets[number + 1] }
+    }
+
+    /// For every word, if classes were asked for, whether it begins with a Han character of those that nearly all do; if not
+    /// it may be a rare one.
+    #[inline(always)]
+    pub(in crate::segment) fn begin_with_han(&self) -> impl Iterator<Item = bool> {
+        self.classes.iter().map(|class| class >> class::OF_MODEL & 1 != 0)
+    }
+
+    /// Hands out the numbers of the words of which that is not true.
+    #[inline(always)]
+    pub(in crate::segment) fn each_without_han(&self, machine: impl Machine, mut see: impl FnMut(usize)) {
+        let (blocks, rest) = self.classes.as_chunks::<BLOCK>();
+        let mut last = [u8::MAX; BLOCK];
+        last[..rest.len()].copy_from_slice(rest);
+        for (block, classes) in blocks.iter().chain([&last]).enumerate() {
+            each_bit(!machine.bits::<{ class::OF_MODEL }>(classes), |bit| see(block * BLOCK + bit));
+        }
     }
 
     /// Gives memory back beyond that for `words`.
@@ -105,6 +131,7 @@ impl Dictionary {
     ) {
         cuts.offsets.clear();
         cuts.tags.clear();
+        cuts.classes.clear();
         let mut at = 0;
         while at < text.len() {
             at = scratch.chunk.read(machine, self, text, at);
@@ -144,6 +171,7 @@ impl Chunk {
         let from = cuts.offsets.len();
         cuts.offsets.resize(from + self.len + 8, 0);
         cuts.tags.resize(if TAGS { from + self.len + 8 } else { 0 }, 0);
+        cuts.classes.resize(if cuts.wants_classes { from + self.len + 8 } else { 0 }, 0);
         let mut len = from;
         // Whether the last character was a single letter or digit.
         let mut joins = 0;
@@ -152,7 +180,7 @@ impl Chunk {
             let (Some(starts), Some(offsets), Some(classes), Some(tags)) = (
                 chunk_at(&self.starts, at),
                 chunk_at::<_, BLOCK>(&self.offsets, at),
-                chunk_at(&self.classes, at),
+                chunk_at::<_, BLOCK>(&self.classes, at),
                 chunk_at::<_, BLOCK>(&self.tags, at),
             ) else {
                 break;
@@ -165,7 +193,8 @@ impl Chunk {
             }
             let left = self.len - at;
             starts &= if left < BLOCK { (1 << left) - 1 } else { u64::MAX };
-            for (eight, (offsets, tags)) in offsets.as_chunks().0.iter().zip(tags.as_chunks().0).enumerate() {
+            let of_eight = offsets.as_chunks().0.iter().zip(tags.as_chunks().0).zip(classes.as_chunks().0);
+            for (eight, ((offsets, tags), classes)) in of_eight.enumerate() {
                 let mask = (starts >> (eight * 8)) as u8;
                 if let Some(place) = chunk_at_mut(&mut cuts.offsets, len) {
                     machine.keep(mask, offsets, place);
@@ -173,11 +202,17 @@ impl Chunk {
                 if TAGS && let Some(place) = chunk_at_mut(&mut cuts.tags, len) {
                     *place = machine.keep_bytes(mask, *tags);
                 }
+                if cuts.wants_classes
+                    && let Some(place) = chunk_at_mut(&mut cuts.classes, len)
+                {
+                    *place = machine.keep_bytes(mask, *classes);
+                }
                 len += mask.count_ones() as usize;
             }
         }
         cuts.offsets.truncate(len);
         cuts.tags.truncate(len);
+        cuts.classes.truncate(len);
     }
 }
 

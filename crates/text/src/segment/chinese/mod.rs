@@ -32,7 +32,6 @@ mod user;
 
 use std::cell::RefCell;
 use std::fmt;
-use std::ops::Range;
 use std::sync::OnceLock;
 
 pub(super) use cut::Cuts;
@@ -83,6 +82,15 @@ thread_local! {
     static SCRATCH: RefCell<(Scratch, Cuts)> = RefCell::default();
 }
 
+/// What is asked for besides where words begin.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted {
+    /// Their parts of speech.
+    pub(super) tags: bool,
+    /// The classes of their first characters.
+    pub(super) classes: bool,
+}
+
 /// Words that a thread keeps room for.
 const KEPT_WORDS: usize = 1 << 18;
 
@@ -100,12 +108,12 @@ impl Chinese {
     /// Replaces `offsets` by the byte offsets where the words of `text` start, with the length of `text` as the last.
     /// The fastest way to the words; a text has to be shorter than 4 GiB.
     pub fn cut_offsets(&self, text: &str, offsets: &mut Vec<u32>) {
-        self.with_cuts(text, false, |cuts| std::mem::swap(&mut cuts.offsets, offsets));
+        self.with_cuts(text, Wanted::default(), |cuts| std::mem::swap(&mut cuts.offsets, offsets));
     }
 
     /// The same, and replaces `tags` by the parts of speech of the words.
     pub fn tag_offsets(&self, text: &str, offsets: &mut Vec<u32>, tags: &mut Vec<Tag>) {
-        self.with_cuts(text, true, |cuts| {
+        self.with_cuts(text, Wanted { tags: true, classes: false }, |cuts| {
             tags.clear();
             let known = &self.dictionary().fixed.tags;
             if self.user.is_empty() {
@@ -132,10 +140,11 @@ impl Chinese {
     }
 
     /// Cuts a text and shows the result to `then`.
-    pub(super) fn with_cuts<R>(&self, text: &str, tags: bool, then: impl FnOnce(&mut Cuts) -> R) -> R {
+    pub(super) fn with_cuts<R>(&self, text: &str, wanted: Wanted, then: impl FnOnce(&mut Cuts) -> R) -> R {
         let dictionary = self.dictionary();
         SCRATCH.with_borrow_mut(|(scratch, cuts)| {
-            cut::cut::<true>(dictionary, text, self.hmm, tags, scratch, cuts);
+            cuts.wants_classes = wanted.classes;
+            cut::cut::<true>(dictionary, text, self.hmm, wanted.tags, scratch, cuts);
             let result = then(cuts);
             cuts.release(KEPT_WORDS);
             result
@@ -148,15 +157,18 @@ impl Chinese {
         cuts.tags.get(number).map_or(Tag::NONE, |&tag| self.tag_of(text, word, tag))
     }
 
-    /// Appends some of the words of `text`, as [`Chinese::with_cuts`] gave them.
+    /// Word `number` of `text`, as [`Chinese::with_cuts`] gave it.
     #[inline]
-    pub(super) fn append_cuts(&self, text: &str, cuts: &Cuts, run: Range<usize>, words: &mut Vec<Word>) {
-        let spans =
-            cuts.offsets[run.start..=run.end].windows(2).map(|pair| Span { start: pair[0], end: pair[1] });
-        words.extend(spans.enumerate().map(|(number, span)| {
-            let tag = self.tag_of_cut(text, cuts, run.start + number, span);
-            Word { span, tag, kind: kind_of(text, span) }
-        }));
+    pub(super) fn word(&self, text: &str, cuts: &Cuts, number: usize) -> Word {
+        let span = cuts.word(number);
+        Word { span, tag: self.tag_of_cut(text, cuts, number, span), kind: kind_of(text, span) }
+    }
+
+    /// Appends all words of `text`.
+    fn append_all(&self, text: &str, words: &mut Vec<Word>) {
+        self.with_cuts(text, Wanted { tags: self.tags, classes: false }, |cuts| {
+            words.extend((0..cuts.offsets.len() - 1).map(|number| self.word(text, cuts, number)));
+        });
     }
 
     /// Appends the words of `part` of `text`, cut on its own.
@@ -164,9 +176,7 @@ impl Chinese {
     pub(super) fn append(&self, text: &str, part: Span, words: &mut Vec<Word>) {
         let from = words.len();
         let part_text = &text[part.range()];
-        self.with_cuts(part_text, self.tags, |cuts| {
-            self.append_cuts(part_text, cuts, 0..cuts.offsets.len() - 1, words);
-        });
+        self.append_all(part_text, words);
         for word in &mut words[from..] {
             word.span = Span { start: word.span.start + part.start, end: word.span.end + part.start };
         }
@@ -207,9 +217,7 @@ pub(super) fn first_bytes(text: &str, word: Span) -> Option<u16> {
 impl Segment for Chinese {
     fn segment(&self, text: &str, words: &mut Vec<Word>) {
         words.clear();
-        self.with_cuts(text, self.tags, |cuts| {
-            self.append_cuts(text, cuts, 0..cuts.offsets.len() - 1, words);
-        });
+        self.append_all(text, words);
     }
 }
 

@@ -337,7 +337,7 @@ fn later<const COUNT: u32>(bits: &[u64], block: usize) -> u64 {
 
 /// Calls `each` with the number of every bit that is set.
 #[inline(always)]
-fn each_bit(mut bits: u64, mut each: impl FnMut(usize)) {
+pub(super) fn each_bit(mut bits: u64, mut each: impl FnMut(usize)) {
     while bits != 0 {
         each(bits.trailing_zeros() as usize);
         bits &= bits - 1;

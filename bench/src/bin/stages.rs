@@ -13,7 +13,7 @@ use leitong_fingerprint::ngram::{self, Distinct};
 use leitong_fingerprint::simhash::{Counters, Tie};
 use leitong_fingerprint::weight::{Idf, Occurrence, Scheme, TagBoosts, Weighing};
 use leitong_text::extract::{Format, HtmlMode, Options as ExtractOptions, extract};
-use leitong_text::normalize::{Normalized, Normalizer, Options, Punctuation, Whitespace};
+use leitong_text::normalize::{Normalizer, Options, Punctuation, Whitespace};
 use leitong_text::segment::{Segment, Settings, Unit, UserDictionary, Word};
 use serde_json::json;
 
@@ -207,11 +207,11 @@ fn bytes(texts: &[String]) -> usize {
 
 /// Normalises all texts into one buffer; a function by itself so that a profiler can find it.
 #[inline(never)]
-fn normalise_all(normalizer: &Normalizer, texts: &[String], out: &mut Normalized) -> u64 {
+fn normalise_all(normalizer: &Normalizer, texts: &[String], out: &mut String) -> u64 {
     let mut sum = 0;
     for text in texts {
-        normalizer.normalize_into(text, out);
-        sum += out.text.len() as u64;
+        normalizer.normalize_text(text, out);
+        sum += out.len() as u64;
     }
     sum
 }
@@ -221,7 +221,7 @@ fn normalising(corpus: &Corpus) -> Vec<Stage<'_>> {
     let letters =
         Options { punctuation: Punctuation::Drop, whitespace: Whitespace::Drop, ..Options::default() };
     let stage = |name: &str, options: Options| {
-        let (normalizer, mut out) = (Normalizer::new(options), Normalized::default());
+        let (normalizer, mut out) = (Normalizer::new(options), String::new());
         Stage::new(name, bytes(&corpus.raw), move || normalise_all(&normalizer, &corpus.raw, &mut out))
     };
     vec![

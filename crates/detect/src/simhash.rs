@@ -21,7 +21,7 @@ pub struct Scratch {
     hashes: Vec<u64>,
     distinct: Distinct,
     counters: Counters<1>,
-    /// Those of the distinct hashes that weigh more than 1, and how often they occur.
+    /// Those of the distinct hashes that weigh more than 1, and how often they occur; then what was there before.
     heavier: Vec<(u64, u32)>,
     runs: UnitRuns,
     words: Vec<Word>,
@@ -192,13 +192,14 @@ impl Fingerprinter {
         counters.add_all(features.as_chunks::<1>().0);
         let weight = |count: u32| settings.weight.of_count(u64::from(count));
         let all_are_heavier = weight(1) > 1;
-        heavier.clear();
+        heavier.resize(heavier.len().max(features.len()), (0, 0));
+        let mut len = 0;
         for (&hash, &count) in features.iter().zip(counts) {
             // Which ones are can hardly be predicted: so there is no branch for it.
-            heavier.push((hash, count));
-            heavier.truncate(heavier.len() - usize::from(count == 1 && !all_are_heavier));
+            heavier[len] = (hash, count);
+            len += usize::from(all_are_heavier | (count > 1));
         }
-        heavier.iter().for_each(|&(hash, count)| counters.add([hash], weight(count) - 1));
+        heavier[..len].iter().for_each(|&(hash, count)| counters.add([hash], weight(count) - 1));
         // Weights grow with counts.
         let heaviest = counts.iter().max().map_or(0, |&count| weight(count));
         let allowed = settings.floor.allows(features.len(), heaviest, counters.total());
@@ -262,7 +263,7 @@ fn hash_words(tokenizer: &Tokenizer, text: &str, scratch: &mut Scratch) {
     if tokenizer.has_synonyms() {
         return tokenizer.each_token(text, words, |token| hashes.push(own64(token.text.as_bytes())));
     }
-    tokenizer.places(text, words, places);
+    let places = tokenizer.places(text, words, places);
     parts.start(places.len());
     places.iter().for_each(|place| parts.push(place.start, place.end));
     parts.hash(text.as_bytes(), hashes);

@@ -37,9 +37,12 @@ pub fn hashes(text: &str, n: usize, out: &mut Vec<u64>) {
 pub struct Distinct {
     /// Index into `hashes` plus one, or 0 for a free slot.
     slots: Vec<u32>,
+    /// The distinct ones, how often and where first; then what was there before.
     hashes: Vec<u64>,
     counts: Vec<u32>,
     firsts: Vec<u32>,
+    /// How many of them.
+    len: usize,
 }
 
 impl Distinct {
@@ -47,15 +50,13 @@ impl Distinct {
     pub fn count(&mut self, hashes: &[u64]) {
         // At most half full, so that probe runs stay short.
         let size = (hashes.len() * 2).next_power_of_two().max(64);
-        let Self { slots, hashes: distinct, counts, firsts } = self;
+        let Self { slots, hashes: distinct, counts, firsts, .. } = self;
         slots.clear();
         slots.resize(size, 0);
-        distinct.clear();
-        distinct.resize(hashes.len(), 0);
         counts.clear();
         counts.resize(hashes.len(), 0);
-        firsts.clear();
-        firsts.resize(hashes.len(), 0);
+        distinct.resize(distinct.len().max(hashes.len()), 0);
+        firsts.resize(firsts.len().max(hashes.len()), 0);
         let mask = size - 1;
         let mut len = 0;
         for (at, &hash) in hashes.iter().enumerate() {
@@ -77,27 +78,25 @@ impl Distinct {
             counts[number] += 1;
             len += usize::from(number == len);
         }
-        distinct.truncate(len);
-        counts.truncate(len);
-        firsts.truncate(len);
+        self.len = len;
     }
 
     /// The distinct hashes, in order of first appearance.
     #[must_use]
     pub fn hashes(&self) -> &[u64] {
-        &self.hashes
+        &self.hashes[..self.len]
     }
 
     /// How often each of [`Distinct::hashes`] was seen.
     #[must_use]
     pub fn counts(&self) -> &[u32] {
-        &self.counts
+        &self.counts[..self.len]
     }
 
     /// Where each of [`Distinct::hashes`] was seen first.
     #[must_use]
     pub fn firsts(&self) -> &[u32] {
-        &self.firsts
+        &self.firsts[..self.len]
     }
 }
 

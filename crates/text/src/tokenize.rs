@@ -155,10 +155,10 @@ impl Tokenizer {
         !self.synonyms.is_empty()
     }
 
-    /// Replaces `places` by where the tokens of a text stand that went through the same normaliser, in any order, if there are
-    /// no synonyms: the fastest way. `words` is memory to be used again.
-    pub fn places(&self, text: &str, words: &mut Vec<Word>, places: &mut Vec<Span>) {
-        self.segmenter.segment_and_filter(text, &self.filter, words, places);
+    /// Where the tokens of a text stand that went through the same normaliser, in any order, if there are no synonyms: the
+    /// fastest way. `words` and `places` are memory to be used again.
+    pub fn places<'p>(&self, text: &str, words: &mut Vec<Word>, places: &'p mut Vec<Span>) -> &'p [Span] {
+        self.segmenter.segment_and_filter(text, &self.filter, words, places)
     }
 
     fn replaced(&self, canonical: usize, first: Span, last: Span) -> Token<'_> {

@@ -34,7 +34,7 @@ impl Mixed {
     fn cut<const TAGS: bool>(&self, text: &str, words: &mut Vec<Word>) {
         words.clear();
         self.chinese.with_cuts(text, Wanted { tags: TAGS, classes: false }, |cuts| {
-            words.reserve(cuts.offsets.len());
+            words.reserve(cuts.offsets().len());
             let mut runs = Runs::new(self, text, cuts, true);
             for (number, span) in cuts.words().enumerate() {
                 match class(text, span) {
@@ -85,14 +85,22 @@ impl Segment for Mixed {
     }
 
     /// Words that begin with a Han character first, which are nearly all, without a branch; then the others.
-    fn segment_and_filter(&self, text: &str, filter: &Filter, words: &mut Vec<Word>, kept: &mut Vec<Span>) {
+    fn segment_and_filter<'p>(
+        &self,
+        text: &str,
+        filter: &Filter,
+        words: &mut Vec<Word>,
+        places: &'p mut Vec<Span>,
+    ) -> &'p [Span] {
         if filter.has_stop_tags() {
             self.segment(text, words);
-            return keep(text, filter, words, kept);
+            return keep(text, filter, words, places);
         }
+        let mut len = 0;
         self.chinese.with_cuts(text, Wanted { tags: false, classes: true }, |cuts| {
-            machine::run::<true>(Keeping { mixed: self, text, cuts, filter, kept });
+            machine::run::<true>(Keeping { mixed: self, text, cuts, filter, places, len: &mut len });
         });
+        &places[..len]
     }
 }
 
@@ -102,7 +110,10 @@ struct Keeping<'a> {
     text: &'a str,
     cuts: &'a Cuts,
     filter: &'a Filter,
-    kept: &'a mut Vec<Span>,
+    /// Where the words stand that are kept; then what was there before.
+    places: &'a mut Vec<Span>,
+    /// How many of them.
+    len: &'a mut usize,
 }
 
 impl Work for Keeping<'_> {
@@ -116,24 +127,27 @@ impl Work for Keeping<'_> {
 impl Keeping<'_> {
     #[inline(always)]
     fn keep_han(&mut self) {
-        let Self { text, cuts, filter, kept, .. } = self;
-        kept.resize(cuts.offsets.len(), Span::default());
-        let (places, mut len) = (&mut kept[..], 0);
+        let Self { text, cuts, filter, places, .. } = self;
+        places.resize(places.len().max(cuts.offsets().len()), Span::default());
+        let (places, mut len) = (&mut places[..], 0);
         for (span, begins) in cuts.words().zip(cuts.begin_with_han()) {
             let Some(place) = places.get_mut(len) else { break };
             // What is not kept is overwritten by the next.
             *place = span;
             len += usize::from(begins & !filter.stops_at(text, span));
         }
-        kept.truncate(len);
+        *self.len = len;
     }
 
     #[inline(always)]
     fn keep_others(self, machine: impl Machine) {
-        let Self { mixed, text, cuts, filter, kept } = self;
+        let Self { mixed, text, cuts, filter, places, len } = self;
         let mut see = |word: Word| {
             if filter.keeps_at(text, word) {
-                kept.push(word.span);
+                // Unicode's rules may find more words than the dictionary.
+                places.resize(places.len().max(*len + 1), Span::default());
+                places[*len] = word.span;
+                *len += 1;
             }
         };
         let (mut runs, mut next) = (Runs::new(mixed, text, cuts, !filter.drops_signs()), 0);
@@ -152,7 +166,7 @@ impl Keeping<'_> {
             }
             next = number + 1;
         });
-        if next + 1 < cuts.offsets.len() {
+        if next + 1 < cuts.offsets().len() {
             runs.han(next, &mut see);
         }
         runs.end(&mut see);
@@ -190,7 +204,7 @@ impl<'a> Runs<'a> {
         if self.is_han {
             return;
         }
-        self.between(self.cuts.offsets[self.run], see);
+        self.between(self.cuts.offsets()[self.run], see);
         (self.run..number).for_each(|before| see(self.mixed.chinese.word(self.text, self.cuts, before)));
         self.is_han = true;
     }
@@ -307,7 +321,7 @@ mod tests {
             prop_assert_eq!(&words, &run_by_run(&mixed, &text));
             let filter = filter(drop);
             let mut kept = vec![Span::new(1, 2); 3];
-            mixed.segment_and_filter(&text, &filter, &mut Vec::new(), &mut kept);
+            let mut kept = mixed.segment_and_filter(&text, &filter, &mut Vec::new(), &mut kept).to_vec();
             words.retain(|word| filter.keeps(&text[word.span.range()], word.tag, word.kind));
             kept.sort_unstable();
             prop_assert_eq!(kept, words.iter().map(|word| word.span).collect::<Vec<_>>());

@@ -96,18 +96,24 @@ pub trait Segment: Send + Sync {
     /// Replaces the contents of `words` by the words of `text`.
     fn segment(&self, text: &str, words: &mut Vec<Word>);
 
-    /// Replaces the contents of `kept` by where those words stand that a filter keeps, in any order; `words` is memory to be
-    /// used again.
-    fn segment_and_filter(&self, text: &str, filter: &Filter, words: &mut Vec<Word>, kept: &mut Vec<Span>) {
+    /// Where those words stand that a filter keeps, in any order; `words` and `places` are memory to be used again.
+    fn segment_and_filter<'p>(
+        &self,
+        text: &str,
+        filter: &Filter,
+        words: &mut Vec<Word>,
+        places: &'p mut Vec<Span>,
+    ) -> &'p [Span] {
         self.segment(text, words);
-        keep(text, filter, words, kept);
+        keep(text, filter, words, places)
     }
 }
 
-/// Replaces the contents of `kept` by where those words stand that a filter keeps.
-fn keep(text: &str, filter: &Filter, words: &[Word], kept: &mut Vec<Span>) {
-    kept.clear();
-    kept.extend(words.iter().filter(|&&word| filter.keeps_at(text, word)).map(|word| word.span));
+/// Where those words stand that a filter keeps.
+fn keep<'p>(text: &str, filter: &Filter, words: &[Word], places: &'p mut Vec<Span>) -> &'p [Span] {
+    places.clear();
+    places.extend(words.iter().filter(|&&word| filter.keeps_at(text, word)).map(|word| word.span));
+    places
 }
 
 /// What a text is cut into.

@@ -138,7 +138,7 @@ impl Stage {
     }
 
     fn put(&self, id: &str) -> u64 {
-        put(&*self.calm, id).unwrap()
+        put(&self.calm, id).unwrap()
     }
 
     /// Whether what was planned has come to pass.

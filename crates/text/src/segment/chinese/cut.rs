@@ -36,37 +36,63 @@ impl Scratch {
 /// Where the words start, and the numbers of their tags.
 #[derive(Default)]
 pub(in crate::segment) struct Cuts {
-    /// The last entry is the end of the text.
-    pub(in crate::segment) offsets: Vec<u32>,
+    /// Where words start, and the end of the text; then what was there before.
+    offsets: Vec<u32>,
+    /// How many of them.
+    len: usize,
     /// Empty where no tags were asked for.
     pub(super) tags: Vec<u8>,
-    /// The classes of the first characters, where they were asked for.
+    /// The classes of the first characters, where they were asked for; then what was there before.
     classes: Vec<u8>,
     pub(super) wants_classes: bool,
 }
 
 impl Cuts {
+    /// Where the words start. The last entry is the end of the text.
+    pub(in crate::segment) fn offsets(&self) -> &[u32] {
+        &self.offsets[..self.len]
+    }
+
+    /// The same, to be had; what is given for it is memory to be used again.
+    pub(super) fn swap_offsets(&mut self, offsets: &mut Vec<u32>) {
+        self.offsets.truncate(self.len);
+        std::mem::swap(&mut self.offsets, offsets);
+    }
+
+    fn classes(&self) -> &[u8] {
+        &self.classes[..self.len - 1]
+    }
+
+    /// Makes room for the words of a chunk of so many characters.
+    fn make_room(&mut self, characters: usize) {
+        let room = self.len + characters + 8;
+        self.offsets.resize(self.offsets.len().max(room), 0);
+        if self.wants_classes {
+            self.classes.resize(self.classes.len().max(room), 0);
+        }
+    }
+
     /// The words, as spans of the text.
     pub(in crate::segment) fn words(&self) -> impl Iterator<Item = Span> {
-        self.offsets.windows(2).map(|pair| Span { start: pair[0], end: pair[1] })
+        self.offsets().windows(2).map(|pair| Span { start: pair[0], end: pair[1] })
     }
 
     /// The word of a number.
     pub(in crate::segment) fn word(&self, number: usize) -> Span {
-        Span { start: self.offsets[number], end: self.offsets[number + 1] }
+        Span { start: self.offsets()[number], end: self.offsets()[number + 1] }
     }
 
     /// For every word, if classes were asked for, whether it begins with a Han character of those that nearly all do; if not
     /// it may be a rare one.
     #[inline(always)]
     pub(in crate::segment) fn begin_with_han(&self) -> impl Iterator<Item = bool> {
-        self.classes.iter().map(|class| class >> class::OF_MODEL & 1 != 0)
+        self.classes().iter().map(|class| class >> class::OF_MODEL & 1 != 0)
     }
 
     /// Hands out the numbers of the words of which that is not true.
     #[inline(always)]
     pub(in crate::segment) fn each_without_han(&self, machine: impl Machine, mut see: impl FnMut(usize)) {
-        let (blocks, rest) = self.classes.as_chunks::<BLOCK>();
+        let (blocks, rest) = self.classes().as_chunks::<BLOCK>();
         let mut last = [u8::MAX; BLOCK];
         last[..rest.len()].copy_from_slice(rest);
         for (block, classes) in blocks.iter().chain([&last]).enumerate() {
@@ -129,9 +155,8 @@ impl Dictionary {
         scratch: &mut Scratch,
         cuts: &mut Cuts,
     ) {
-        cuts.offsets.clear();
+        cuts.len = 0;
         cuts.tags.clear();
-        cuts.classes.clear();
         let mut at = 0;
         while at < text.len() {
             at = scratch.chunk.read(machine, self, text, at);
@@ -159,7 +184,9 @@ impl Dictionary {
             }
             scratch.chunk.collect::<MODEL, TAGS>(machine, cuts);
         }
-        cuts.offsets.push(text.len() as u32);
+        cuts.make_room(0);
+        cuts.offsets[cuts.len] = text.len() as u32;
+        cuts.len += 1;
         scratch.release();
     }
 }
@@ -168,11 +195,9 @@ impl Chunk {
     /// Appends the words that are marked; without model and tags letters and digits in a row are joined.
     #[inline(always)]
     fn collect<const MODEL: bool, const TAGS: bool>(&self, machine: impl Machine, cuts: &mut Cuts) {
-        let from = cuts.offsets.len();
-        cuts.offsets.resize(from + self.len + 8, 0);
-        cuts.tags.resize(if TAGS { from + self.len + 8 } else { 0 }, 0);
-        cuts.classes.resize(if cuts.wants_classes { from + self.len + 8 } else { 0 }, 0);
-        let mut len = from;
+        cuts.make_room(self.len);
+        cuts.tags.resize(if TAGS { cuts.len + self.len + 8 } else { 0 }, 0);
+        let mut len = cuts.len;
         // Whether the last character was a single letter or digit.
         let mut joins = 0;
         for block in 0..self.len.div_ceil(BLOCK) {
@@ -210,9 +235,8 @@ impl Chunk {
                 len += mask.count_ones() as usize;
             }
         }
-        cuts.offsets.truncate(len);
         cuts.tags.truncate(len);
-        cuts.classes.truncate(len);
+        cuts.len = len;
     }
 }
 
@@ -228,9 +252,9 @@ mod tests {
     fn both(dictionary: &Dictionary, text: &str, model: bool, tags: bool) -> [(Vec<u32>, Vec<u8>); 2] {
         let (mut scratch, mut cuts) = (Scratch::default(), Cuts::default());
         cut::<false>(dictionary, text, model, tags, &mut scratch, &mut cuts);
-        let portable = (cuts.offsets.clone(), cuts.tags.clone());
+        let portable = (cuts.offsets().to_vec(), cuts.tags.clone());
         cut::<true>(dictionary, text, model, tags, &mut scratch, &mut cuts);
-        [portable, (cuts.offsets, cuts.tags)]
+        [portable, (cuts.offsets().to_vec(), cuts.tags)]
     }
 
     proptest! {

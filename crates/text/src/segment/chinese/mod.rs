@@ -108,7 +108,7 @@ impl Chinese {
     /// Replaces `offsets` by the byte offsets where the words of `text` start, with the length of `text` as the last.
     /// The fastest way to the words; a text has to be shorter than 4 GiB.
     pub fn cut_offsets(&self, text: &str, offsets: &mut Vec<u32>) {
-        self.with_cuts(text, Wanted::default(), |cuts| std::mem::swap(&mut cuts.offsets, offsets));
+        self.with_cuts(text, Wanted::default(), |cuts| cuts.swap_offsets(offsets));
     }
 
     /// The same, and replaces `tags` by the parts of speech of the words.
@@ -122,7 +122,7 @@ impl Chinese {
                 let words = cuts.words().zip(&cuts.tags);
                 tags.extend(words.map(|(word, &number)| self.tag_of(text, word, number)));
             }
-            std::mem::swap(&mut cuts.offsets, offsets);
+            cuts.swap_offsets(offsets);
         });
     }
 
@@ -167,7 +167,7 @@ impl Chinese {
     /// Appends all words of `text`.
     fn append_all(&self, text: &str, words: &mut Vec<Word>) {
         self.with_cuts(text, Wanted { tags: self.tags, classes: false }, |cuts| {
-            words.extend((0..cuts.offsets.len() - 1).map(|number| self.word(text, cuts, number)));
+            words.extend((0..cuts.offsets().len() - 1).map(|number| self.word(text, cuts, number)));
         });
     }
 

@@ -126,7 +126,9 @@ impl Search {
     /// # Panics
     /// If that takes for ever.
     pub fn wait_for_copies(&self) {
-        self.wait_for("wait_for_status=green&wait_for_no_initializing_shards=true");
+        self.wait_for(
+            "wait_for_status=green&wait_for_no_initializing_shards=true&wait_for_no_relocating_shards=true",
+        );
     }
 
     /// Waits until all nodes are in good health, in certain respects.

@@ -65,9 +65,9 @@ struct Sent {
 }
 
 impl Sent {
-    /// Whether anything may have been changed.
+    /// Whether anything may have been changed: a conflict may be one with itself.
     fn has_changed(&self) -> bool {
-        self.repeated || self.outcomes.iter().flatten().any(|outcome| outcome.is_done())
+        self.repeated || self.outcomes.iter().any(Option::is_some)
     }
 }
 
@@ -152,17 +152,21 @@ impl Server {
             }
             let items = reply.body["items"].as_array().filter(|items| items.len() == open.len());
             let items = items.ok_or_else(|| self.foreign("answers to changes are missing"))?;
-            let (mut again, mut why, mut begun) = (Vec::new(), String::new(), false);
+            let (mut again, mut why, mut begun, mut refused) = (Vec::new(), String::new(), false, Ok(()));
             for (&place, item) in open.iter().zip(items) {
                 let item = item.as_object().and_then(|item| item.values().next()).unwrap_or(&Value::Null);
-                sent.outcomes[place] = self.outcome(item, sent.repeated)?;
-                if sent.outcomes[place].is_none() {
-                    again.push(place);
-                    why = reason(item);
-                    // Whoever was busy may have begun, as in `ask`.
-                    begun |= item["status"] != 429;
+                match self.outcome(item, sent.repeated) {
+                    Ok(Some(outcome)) => sent.outcomes[place] = Some(outcome),
+                    Ok(None) => {
+                        again.push(place);
+                        why = reason(item);
+                        // Whoever was busy may have begun, as in `ask`.
+                        begun |= item["status"] != 429;
+                    }
+                    Err(trouble) => refused = refused.and(Err(trouble)),
                 }
             }
+            refused?;
             if again.is_empty() {
                 return Ok(());
             }

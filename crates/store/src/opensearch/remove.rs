@@ -8,15 +8,17 @@ use super::layout::document_id;
 use super::requests::Place;
 use super::rooms::{Room, index_of};
 use crate::StoreError;
-use serde_json::Value;
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 use ureq::http::Method;
 
 /// A removal on its way.
 #[derive(Clone, Debug, Default)]
 struct Removal {
-    /// What was there when it was last tried, and whether an answer was lost then.
-    tried: Option<(Place, u64, bool)>,
+    /// The record as it was last seen, with its version.
+    seen: Option<(Place, u64)>,
+    /// It was tried, and something else seemed to be there: whether an answer had been lost.
+    conflict: Option<bool>,
     /// The version that was removed, or none if there was nothing.
     answer: Option<Option<u64>>,
 }
@@ -29,14 +31,14 @@ impl OpenSearch {
         ids: &[&str],
         now: i64,
     ) -> Result<Vec<Option<u64>>, Trouble> {
+        self.note_terms(room)?;
         let mut removals = vec![Removal::default(); ids.len()];
         while removals.iter().any(|removal| removal.answer.is_none()) {
-            let changed = |removal: &Removal| {
-                matches!(removal.tried, Some((_, _, true))) || matches!(removal.answer, Some(Some(_)))
-            };
-            self.remove_round(room, ids, &mut removals, now).map_err(|trouble| {
-                if removals.iter().any(changed) { trouble.after_a_change() } else { trouble }
-            })?;
+            let done = self.remove_round(room, ids, &mut removals, now);
+            let changed =
+                |removal: &Removal| removal.conflict.is_some() || removal.answer.flatten().is_some();
+            let changed = removals.iter().any(changed);
+            done.map_err(|trouble| if changed { trouble.after_a_change() } else { trouble })?;
         }
         Ok(removals.into_iter().filter_map(|removal| removal.answer).collect())
     }
@@ -50,29 +52,29 @@ impl OpenSearch {
         now: i64,
     ) -> Result<(), Trouble> {
         // The same id twice waits for the next round.
-        let mut seen = HashSet::new();
+        let mut ids_seen = HashSet::new();
         let mut open: Vec<(&str, &mut Removal)> = (ids.iter().copied().zip(removals))
-            .filter(|(id, removal)| removal.answer.is_none() && seen.insert(*id))
+            .filter(|(id, removal)| removal.answer.is_none() && ids_seen.insert(*id))
             .collect();
         let documents: Vec<String> = open.iter().map(|(id, _)| document_id(id)).collect();
         let got = self.server.get(&room.index, &documents, &STATE)?;
         for ((id, removal), got) in open.iter_mut().zip(got) {
             let state = got.filter(|got| got.source["id"] == *id).map(|got| State::of(&got, now));
             // What has expired, and what is only announced, is not there.
-            let there = state.and_then(|state| Some((state.place, state.visible?)));
-            self.look_again(room, removal, there)?;
+            self.look_again(room, removal, state.and_then(|state| Some((state.place, state.visible?))))?;
         }
         open.retain(|(_, removal)| removal.answer.is_none());
         let change = |(id, removal): &(&str, &mut Removal)| {
-            let (place, ..) = removal.tried?;
+            let (place, _) = removal.seen?;
             Some(Change { id: document_id(id), over: Over::This(place), what: What::Delete })
         };
         let changes: Vec<Change> = open.iter().filter_map(change).collect();
         for ((_, removal), outcome) in open.into_iter().zip(self.server.change(&room.index, &changes)?) {
-            let Some((_, version, lost)) = &mut removal.tried else { continue };
             match outcome {
-                Outcome::Done { .. } => removal.answer = Some(Some(*version)),
-                Outcome::Conflict { repeated } => *lost = repeated,
+                Outcome::Done { .. } => removal.answer = Some(removal.seen.map(|(_, version)| version)),
+                Outcome::Conflict { repeated } => {
+                    removal.conflict = Some(repeated || removal.conflict == Some(true));
+                }
             }
         }
         Ok(())
@@ -85,27 +87,43 @@ impl OpenSearch {
         removal: &mut Removal,
         there: Option<(Place, u64)>,
     ) -> Result<(), Trouble> {
-        match (removal.tried, there) {
+        let before = removal.seen.map(|(_, version)| version);
+        if removal.conflict.is_none() || there.map(|(_, version)| version) == before {
+            // Nothing was tried, or what was tried has not been done: another may have announced something meanwhile.
+            (removal.seen, removal.answer) = (there, there.is_none().then_some(None));
+            return Ok(());
+        }
+        let perhaps = removal.conflict == Some(true) || self.may_have_been_repeated(room)?;
+        match there {
             // Somebody may have stored it anew behind our removal. To remove that too would be to remove twice.
-            (Some((_, before, true)), Some((_, version))) if version != before => {
+            Some(_) if perhaps => {
                 let (server, why) = (self.server.name(), "an answer was lost".to_owned());
                 return Err(StoreError::Uncertain { server, why }.into());
             }
-            // Perhaps it was not removed but announced to be replaced; it is the same record still.
-            (_, Some((place, version))) => removal.tried = Some((place, version, false)),
-            (Some((place, before, lost)), None) => {
-                // It was there and is gone: by us, or by somebody who removed it at the same time.
-                let by_us = lost || self.may_have_been_repeated(room, place)?;
-                removal.answer = Some(by_us.then_some(before));
-            }
-            (None, None) => removal.answer = Some(None),
+            Some(_) => (removal.seen, removal.conflict) = (there, None),
+            // It was there and is gone: by us, or by somebody who removed it at the same time.
+            None => removal.answer = Some(before.filter(|_| perhaps)),
         }
         Ok(())
     }
 
-    /// Whether the servers have lost one of them since a document was seen. They send changes again to the one that takes
+    /// Takes note of the terms of an index, if that has not been done.
+    fn note_terms(&self, room: &Room) -> Result<(), Trouble> {
+        if room.terms.load(Ordering::Relaxed) == 0 {
+            room.terms.store(self.terms(room)?, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Whether the servers have lost one of them since they were last asked. They send changes again to the one that takes
     /// its place, and a change that had reached that one before is a conflict with itself then.
-    fn may_have_been_repeated(&self, room: &Room, seen: Place) -> Result<bool, Trouble> {
+    fn may_have_been_repeated(&self, room: &Room) -> Result<bool, Trouble> {
+        let terms = self.terms(room)?;
+        Ok(terms > room.terms.fetch_max(terms, Ordering::Relaxed))
+    }
+
+    /// The terms of an index's shards, all together: they grow whenever a shard changes hands. None where that may not be asked.
+    fn terms(&self, room: &Room) -> Result<u64, Trouble> {
         let path = format!(
             "/_cluster/state/metadata/{}?filter_path=metadata.indices.*.primary_terms",
             index_of(&room.index)
@@ -114,10 +132,9 @@ impl OpenSearch {
             Ok(state) => {
                 let indices = state["metadata"]["indices"].as_object().into_iter().flatten();
                 let terms = indices.filter_map(|(_, index)| index["primary_terms"].as_object()).flatten();
-                Ok(terms.filter_map(|(_, term)| Value::as_u64(term)).any(|term| term > seen.primary_term))
+                Ok(terms.filter_map(|(_, term)| term.as_u64()).sum())
             }
-            // Not everybody may ask.
-            Err(Trouble::Store(StoreError::Refused { .. })) => Ok(false),
+            Err(Trouble::Store(StoreError::Refused { .. })) => Ok(0),
             Err(trouble) => Err(trouble),
         }
     }

@@ -30,6 +30,8 @@ pub(crate) struct Room {
     pub(crate) scripts: OnceLock<bool>,
     /// When what has expired was last taken out, in seconds since this client began.
     pub(crate) swept: AtomicU64,
+    /// The terms of its shards when they were last asked for; 0 if they never were.
+    pub(crate) terms: AtomicU64,
 }
 
 impl OpenSearch {
@@ -81,7 +83,14 @@ impl OpenSearch {
 
     fn new_room(&self, number: u32, collection: Collection) -> Room {
         let index = format!("{}-{number}", self.prefix);
-        Room { number, collection, index, scripts: OnceLock::new(), swept: AtomicU64::new(0) }
+        Room {
+            number,
+            collection,
+            index,
+            scripts: OnceLock::new(),
+            swept: AtomicU64::new(0),
+            terms: AtomicU64::new(0),
+        }
     }
 
     /// Whether the collection has been removed, or made anew, since it was first used.
@@ -222,13 +231,21 @@ impl OpenSearch {
         let change = Change { id, over: Over::This(got.place), what: What::Delete };
         let outcome =
             self.server.change(&catalogue, &[change]).map_err(|trouble| self.no_catalogue(trouble))?;
-        // If not, somebody else has just removed it, and perhaps was stopped then. Its number is never used again.
+        // Without it, somebody else has just removed the collection, and perhaps was stopped then. Or it was ourselves.
         let removed = outcome[0] != (Outcome::Conflict { repeated: false });
         let room = self.new_room(number, collection);
-        self.drop_index(&room.index)?;
-        let counter = Change { id: counter_id(number), over: Over::Anything, what: What::Delete };
-        self.server.change(&catalogue, &[counter]).map_err(|trouble| self.no_catalogue(trouble))?;
+        if removed || self.is_outdated(&room)? {
+            self.drop_documents(&room).map_err(StoreError::after_a_change)?;
+        }
         Ok(removed)
+    }
+
+    /// Removes what a collection had, whose number is never used again.
+    fn drop_documents(&self, room: &Room) -> Result<(), StoreError> {
+        self.drop_index(&room.index)?;
+        let counter = Change { id: counter_id(room.number), over: Over::Anything, what: What::Delete };
+        let dropped = self.server.change(&self.catalogue(), &[counter]);
+        dropped.map(|_| ()).map_err(|trouble| self.no_catalogue(trouble))
     }
 
     fn make_catalogue(&self) -> Result<(), StoreError> {

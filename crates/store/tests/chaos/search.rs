@@ -46,9 +46,17 @@ fn clients_of_opensearch() {
 
 /// The node that all changes go through: its loss is the one that matters.
 fn node_of_the_primary(search: &Search) -> usize {
-    let shards = search.request("GET", "/_cat/shards/leitong-1-documents?h=prirep,node", "").unwrap();
-    let primary = shards.lines().find_map(|line| line.trim().strip_prefix("p n"));
-    primary.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("no primary: {shards}"))
+    // It answers more slowly than ever, and may be moving documents about.
+    for _ in 0..20 {
+        let shards = search.request("GET", "/_cat/shards/leitong-1-documents?h=prirep,node", "");
+        let primary =
+            shards.iter().flat_map(|shards| shards.lines()).find_map(|line| line.strip_prefix("p n"));
+        if let Some(number) = primary.and_then(|number| number.trim().parse().ok()) {
+            return number;
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    panic!("no node has the documents");
 }
 
 /// Three nodes, each document on two of them, one node lost under load.

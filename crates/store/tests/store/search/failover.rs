@@ -51,6 +51,7 @@ fn a_node_is_lost() {
     let old = store.add(NAME, vec![old]).unwrap().remove(0);
     let Added::Stored { version: old, .. } = old else { panic!("{old:?}") };
     cluster.wait_for_copies();
+    let node = primary(&cluster.url(), &prefix);
     let rounds = u64::from(amount(30, 10));
     let (barrier, lost) = (Barrier::new(THREADS as usize + 1), AtomicUsize::new(0));
     // To be looked at in the end: who stops in the middle leaves the others waiting.
@@ -78,7 +79,6 @@ fn a_node_is_lost() {
         for round in 0..rounds {
             barrier.wait();
             if round == LOST {
-                let node = primary(&cluster.url(), &prefix);
                 let other = &hosts[(node + 1) % hosts.len()];
                 let removed = removed_twice((&address(other), other), (NAME, "old"), || cluster.kill(node));
                 // Not here: who stops in the middle leaves the others waiting.

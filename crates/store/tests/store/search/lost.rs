@@ -9,6 +9,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
+/// What a removal may take until it reaches a server.
+const LONGEST: Duration = Duration::from_secs(120);
+
 const NAME: &str = "lost";
 
 /// What happens to one request.
@@ -84,6 +87,10 @@ impl Way {
         *self.plan.lock().unwrap() = Some(Plan { words, fate, meanwhile: Box::new(meanwhile) });
     }
 
+    fn come_back(&self) {
+        *self.is_gone.lock().unwrap() = false;
+    }
+
     fn ask(&self, request: &[u8]) -> Option<Vec<u8>> {
         let mut server = TcpStream::connect(self.server).ok()?;
         // The server ends the connection behind its answer, and says so: the client does not use it again either.
@@ -150,14 +157,15 @@ impl Stage {
 }
 
 /// Removes a record by way of a server that repeats the removal, as it does when it loses its neighbour: between the two the
-/// harm is done.
+/// harm is done. It is an error if it did not come to that.
 pub(crate) fn removed_twice(
     (address, server): (&str, &str),
     (name, id): (&str, &str),
     harm: impl FnOnce(),
-) -> Result<Vec<Option<u64>>, StoreError> {
+) -> Result<Vec<Option<u64>>, String> {
     let (way, own) = Way::to(server);
-    let store = open(&address.replace(server, &own.to_string()));
+    let store = OpenSearch::open(&address.replace(server, &own.to_string()), Options::default());
+    let store = store.map_err(|error| error.to_string())?;
     let ((removed, has_removed), (harmed, is_harmed)) = (mpsc::channel(), mpsc::channel());
     way.plan(REMOVING, Fate::Twice, move || {
         removed.send(()).unwrap();
@@ -166,10 +174,11 @@ pub(crate) fn removed_twice(
     std::thread::scope(|scope| {
         let removing = scope.spawn(|| store.remove(name, &[id]));
         // Should it fail before it gets there, that is to be said and not to be waited for.
-        while has_removed.recv_timeout(Duration::from_millis(50)).is_err() && !removing.is_finished() {}
+        let mut met = has_removed.recv_timeout(LONGEST).is_ok();
         harm();
-        _ = harmed.send(());
-        removing.join().unwrap()
+        met &= harmed.send(()).is_ok();
+        let removed = removing.join().unwrap().map_err(|error| error.to_string())?;
+        if met { Ok(removed) } else { Err(format!("{removed:?}, but it was not repeated")) }
     })
 }
 
@@ -202,6 +211,12 @@ fn removals(stage: &Stage) {
         assert_eq!(stage.disturbed.remove(NAME, &["plain"]).unwrap(), [Some(version)]);
         assert!(stage.is_over() && stage.version("plain").is_none());
     }
+    let version = stage.put("gone");
+    stage.way.plan(REMOVING, Fate::TwiceAndGone, || {});
+    let removed = stage.disturbed.remove(NAME, &["gone"]);
+    assert!(matches!(removed, Err(StoreError::Uncertain { .. })), "{version} is removed: {removed:?}");
+    assert!(stage.is_over() && stage.version("gone").is_none());
+    stage.way.come_back();
     // Meanwhile another wants to replace it: the document is changed, but the record is there still.
     let version = stage.put("wanted");
     let mut options = Options::default();

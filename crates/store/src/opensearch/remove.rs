@@ -15,6 +15,8 @@ use ureq::http::Method;
 /// A removal on its way.
 #[derive(Clone, Debug, Default)]
 struct Removal {
+    /// The terms of the index's shards before anything was tried.
+    terms: u64,
     /// The record as it was last seen, with its version.
     seen: Option<(Place, u64)>,
     /// It was tried, and something else seemed to be there: whether an answer had been lost.
@@ -31,8 +33,8 @@ impl OpenSearch {
         ids: &[&str],
         now: i64,
     ) -> Result<Vec<Option<u64>>, Trouble> {
-        self.note_terms(room)?;
-        let mut removals = vec![Removal::default(); ids.len()];
+        let terms = self.known_terms(room)?;
+        let mut removals = vec![Removal { terms, ..Removal::default() }; ids.len()];
         while removals.iter().any(|removal| removal.answer.is_none()) {
             let done = self.remove_round(room, ids, &mut removals, now);
             let changed =
@@ -93,7 +95,7 @@ impl OpenSearch {
             (removal.seen, removal.answer) = (there, there.is_none().then_some(None));
             return Ok(());
         }
-        let perhaps = removal.conflict == Some(true) || self.may_have_been_repeated(room)?;
+        let perhaps = removal.conflict == Some(true) || self.may_have_been_repeated(room, removal.terms)?;
         match there {
             // Somebody may have stored it anew behind our removal. To remove that too would be to remove twice.
             Some(_) if perhaps => {
@@ -107,19 +109,18 @@ impl OpenSearch {
         Ok(())
     }
 
-    /// Takes note of the terms of an index, if that has not been done.
-    fn note_terms(&self, room: &Room) -> Result<(), Trouble> {
-        if room.terms.load(Ordering::Relaxed) == 0 {
-            room.terms.store(self.terms(room)?, Ordering::Relaxed);
+    /// The terms of an index as they were when somebody last asked.
+    fn known_terms(&self, room: &Room) -> Result<u64, Trouble> {
+        match room.terms.load(Ordering::Relaxed) {
+            0 => self.terms(room),
+            known => Ok(known),
         }
-        Ok(())
     }
 
-    /// Whether the servers have lost one of them since they were last asked. They send changes again to the one that takes
+    /// Whether the servers have lost one of them since the index had these terms. They send changes again to the one that takes
     /// its place, and a change that had reached that one before is a conflict with itself then.
-    fn may_have_been_repeated(&self, room: &Room) -> Result<bool, Trouble> {
-        let terms = self.terms(room)?;
-        Ok(terms > room.terms.fetch_max(terms, Ordering::Relaxed))
+    fn may_have_been_repeated(&self, room: &Room, terms: u64) -> Result<bool, Trouble> {
+        Ok(self.terms(room)? > terms)
     }
 
     /// The terms of an index's shards, all together: they grow whenever a shard changes hands. None where that may not be asked.
@@ -132,7 +133,9 @@ impl OpenSearch {
             Ok(state) => {
                 let indices = state["metadata"]["indices"].as_object().into_iter().flatten();
                 let terms = indices.filter_map(|(_, index)| index["primary_terms"].as_object()).flatten();
-                Ok(terms.filter_map(|(_, term)| term.as_u64()).sum())
+                let terms = terms.filter_map(|(_, term)| term.as_u64()).sum();
+                room.terms.fetch_max(terms, Ordering::Relaxed);
+                Ok(terms)
             }
             Err(Trouble::Store(StoreError::Refused { .. })) => Ok(0),
             Err(trouble) => Err(trouble),

@@ -11,7 +11,7 @@ mod run;
 use run::{Outcome, cargo, cargo_test};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use xtask::servers::{Kind, install_redis, install_search};
+use xtask::servers::{Kind, install_browser, install_redis, install_search};
 
 const HELP: &str = "\
 Usage: cargo xtask <command>
@@ -19,7 +19,7 @@ Usage: cargo xtask <command>
   test           every test: units, properties, documents, the binary, the docs
   test --quick   the everyday part, a few minutes
   check          formatting, lints and documentation, warnings denied
-  servers        gets the servers that tests start: Redis, OpenSearch 2 and 3, Elasticsearch 7, 8 and 9
+  servers        gets what tests start: Redis, OpenSearch 2 and 3, Elasticsearch 7, 8 and 9, Chromium
   bench          the benchmarks, on ../shared/data (release build)
 ";
 
@@ -78,7 +78,8 @@ fn test(quick: bool) -> Outcome<()> {
 fn servers(kinds: &[Kind]) -> Outcome<()> {
     let redis = std::iter::once(("redis", install_redis()));
     let search = kinds.iter().map(|kind| (kind.name(), install_search(*kind)));
-    for (name, installed) in redis.chain(search) {
+    let browser = (!kinds.is_empty()).then(|| ("chromium", install_browser()));
+    for (name, installed) in redis.chain(search).chain(browser) {
         match installed {
             Ok(()) => println!("{name}: installed"),
             Err(why) => println!("{name}: not to be had ({why})"),

@@ -18,6 +18,18 @@ pub fn install_redis() -> Result<(), String> {
     package("redis-server")
 }
 
+/// Installs a browser, for what a page does when somebody moves something on it.
+///
+/// # Errors
+/// Why it cannot be had here.
+pub fn install_browser() -> Result<(), String> {
+    let browsers = ["chromium", "chromium-browser", "google-chrome"];
+    if browsers.iter().any(|browser| is_on_path(browser)) {
+        return Ok(());
+    }
+    package("chromium")
+}
+
 /// Installs a Debian package.
 fn package(name: &str) -> Result<(), String> {
     let ask = |arguments: &[&str]| {

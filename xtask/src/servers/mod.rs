@@ -9,7 +9,7 @@ mod process;
 mod redis;
 mod search;
 
-pub use install::{install_redis, install_search};
+pub use install::{install_browser, install_redis, install_search};
 pub use redis::{Redis, RedisCluster};
 pub use search::{Kind, Search};
 

@@ -5,8 +5,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// Starts a command in a session of its own and kills all of it when standard input ends: when the guard is dropped, and also
-/// when the process that holds it is killed, for then its pipes are closed too.
-const WATCH: &str = r#"setsid "$@" </dev/null & echo $!; read -r _; kill -9 -$! 2>/dev/null; wait"#;
+/// when the process that holds it is killed, for then its pipes are closed too. What ends both of us at once (Ctrl-C) must not
+/// end the watch first.
+const WATCH: &str =
+    r#"setsid "$@" </dev/null & trap '' INT TERM HUP; echo $!; read -r _; kill -9 -$! 2>/dev/null; wait"#;
 
 /// A running server.
 pub(super) struct Process {

@@ -1,8 +1,8 @@
 //! The store in a folder: everything a store promises, with reopenings, and that all of it fits together afterwards.
 
 use crate::conformance::{SCORING, Subject, conforms};
-use crate::histories::{self, Load};
-use crate::{amount, errors, ids, marked, replaced};
+use crate::histories::Load;
+use crate::{amount, replaced};
 use leitong_store::embedded::{Embedded, Options, repair};
 use leitong_store::{Addition, Clock, Collection, Mark, Policy, Probe, Query, Record, Store};
 use std::path::Path;
@@ -101,45 +101,10 @@ fn what_is_replaced_is_always_there() {
     with_new(|store| replaced::always_there(store, amount(300, 50), Duration::ZERO));
 }
 
-#[test]
-fn ids_are_kept_apart() {
-    with_new(|store| ids::kept_apart(store));
-}
-
-#[test]
-fn what_is_no_id_is_refused() {
-    with_new(|store| ids::refused(store));
-}
-
-#[test]
-fn errors_are_as_documented() {
-    with_new(|store| errors::no_collection(store));
-    with_new(|store| errors::other_collection(store));
-    with_new(|store| errors::misfits(store));
-}
+promises!();
 
 fn load() -> Load {
     Load { threads: 64, rounds: amount(50, 5), calls: 10 }
-}
-
-#[test]
-fn one_of_many_is_stored() {
-    with_new(|store| histories::one_of_many(store, load()));
-}
-
-#[test]
-fn one_of_many_is_stored_by_marks() {
-    with_new(|store| marked::one_of_many(store, load()));
-}
-
-#[test]
-fn chains_break_between_duplicates() {
-    with_new(|store| histories::chains(store, load()));
-}
-
-#[test]
-fn mixed_calls_can_be_explained() {
-    with_new(|store| histories::mixed(store, load()));
 }
 
 fn marked(id: &str, hashes: &[u32]) -> Addition {

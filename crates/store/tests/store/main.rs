@@ -4,6 +4,48 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may stop at the first surprise")]
 
+/// The tests of what every store promises, for a module with `with_new`, which hands a new store to a test, and `load`.
+macro_rules! promises {
+    () => {
+        #[test]
+        fn ids_are_kept_apart() {
+            with_new(|store| crate::ids::kept_apart(store));
+        }
+
+        #[test]
+        fn what_is_no_id_is_refused() {
+            with_new(|store| crate::ids::refused(store));
+        }
+
+        #[test]
+        fn errors_are_as_documented() {
+            with_new(|store| crate::errors::no_collection(store));
+            with_new(|store| crate::errors::other_collection(store));
+            with_new(|store| crate::errors::misfits(store));
+        }
+
+        #[test]
+        fn one_of_many_is_stored() {
+            with_new(|store| crate::histories::one_of_many(store, load()));
+        }
+
+        #[test]
+        fn one_of_many_is_stored_by_marks() {
+            with_new(|store| crate::marked::one_of_many(store, load()));
+        }
+
+        #[test]
+        fn chains_break_between_duplicates() {
+            with_new(|store| crate::histories::chains(store, load()));
+        }
+
+        #[test]
+        fn mixed_calls_can_be_explained() {
+            with_new(|store| crate::histories::mixed(store, load()));
+        }
+    };
+}
+
 mod broken;
 mod checker;
 mod conformance;

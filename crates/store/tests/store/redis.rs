@@ -7,9 +7,9 @@ mod tls;
 mod troubles;
 
 use crate::conformance::{SCORING, Subject, conforms};
-use crate::histories::{self, Load};
+use crate::histories::Load;
 use crate::servers::Redis as Server;
-use crate::{amount, errors, ids, marked, replaced};
+use crate::{amount, marked, replaced};
 use leitong_store::redis::{Options, Redis};
 use leitong_store::{Added, Addition, Clock, Found, Mark, Policy, Probe, Query, Record, Sources, Store};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -142,43 +142,8 @@ fn what_has_expired_is_not_replaced() {
     assert_eq!(added, [Added::Changed { version: None }]);
 }
 
-#[test]
-fn ids_are_kept_apart() {
-    with_new(|store| ids::kept_apart(store));
-}
-
-#[test]
-fn what_is_no_id_is_refused() {
-    with_new(|store| ids::refused(store));
-}
-
-#[test]
-fn errors_are_as_documented() {
-    with_new(|store| errors::no_collection(store));
-    with_new(|store| errors::other_collection(store));
-    with_new(|store| errors::misfits(store));
-}
+promises!();
 
 fn load() -> Load {
     Load { threads: 64, rounds: amount(20, 3), calls: 10 }
-}
-
-#[test]
-fn one_of_many_is_stored() {
-    with_new(|store| histories::one_of_many(store, load()));
-}
-
-#[test]
-fn one_of_many_is_stored_by_marks() {
-    with_new(|store| marked::one_of_many(store, load()));
-}
-
-#[test]
-fn chains_break_between_duplicates() {
-    with_new(|store| histories::chains(store, load()));
-}
-
-#[test]
-fn mixed_calls_can_be_explained() {
-    with_new(|store| histories::mixed(store, load()));
 }

@@ -26,6 +26,8 @@ pub(crate) struct Tally {
     passed: u64,
     failed: Vec<String>,
     skipped: Vec<String>,
+    /// What the tests that failed said.
+    said: String,
 }
 
 impl Tally {
@@ -37,9 +39,25 @@ impl Tally {
         }
     }
 
-    /// Prints the result; an error when anything failed.
+    /// Counts what a line of a test program says.
+    fn read(&mut self, line: &str, part: Part) {
+        if line.starts_with("skipped: ") {
+            self.skipped.push(line.to_owned());
+        } else if part == Part::Failures {
+            self.said += line;
+            self.said.push('\n');
+        } else if let Some(name) =
+            line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
+        {
+            self.failed.push(name.to_owned());
+        } else if line.starts_with("test result: ") {
+            self.passed += number_before(line, " passed");
+        }
+    }
+
+    /// Prints the result, with all that tests which failed have said: nobody should search for it. An error when anything failed.
     pub(crate) fn report(&self) -> Outcome<()> {
-        println!();
+        println!("\n{}", self.said);
         for reason in &self.skipped {
             println!("{reason}");
         }
@@ -66,19 +84,14 @@ pub(crate) fn cargo_test(arguments: &[&str], environment: &[(&str, &str)]) -> Ou
         .spawn()
         .map_err(|error| format!("cannot start cargo: {error}"))?;
     let output = child.stdout.take().ok_or("cargo has no output")?;
-    let mut tally = Tally::default();
+    let (mut tally, mut part) = (Tally::default(), Part::Tests);
     for line in BufReader::new(output).lines() {
         let line = line.map_err(|error| format!("cannot read cargo's output: {error}"))?;
-        println!("{line}");
-        if line.starts_with("skipped: ") {
-            tally.skipped.push(line);
-        } else if let Some(name) =
-            line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
-        {
-            tally.failed.push(name.to_owned());
-        } else if line.starts_with("test result: ") {
-            tally.passed += number_before(&line, " passed");
+        part = part.before(&line);
+        if part != Part::Successes {
+            println!("{line}");
         }
+        tally.read(&line, part);
     }
     let status = child.wait().map_err(|error| format!("cargo did not end: {error}"))?;
     if !status.success() && tally.failed.is_empty() {
@@ -87,6 +100,27 @@ pub(crate) fn cargo_test(arguments: &[&str], environment: &[(&str, &str)]) -> Ou
     tally.passed = tally.passed.saturating_sub(tally.skipped.len() as u64);
     println!("\ncargo test took {} s", started.elapsed().as_secs());
     Ok(tally)
+}
+
+/// The parts of what a test program prints. What tests that passed have to say is of no interest to anybody, except that they
+/// were skipped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Tests,
+    Successes,
+    Failures,
+}
+
+impl Part {
+    /// The part that a line belongs to, behind lines of this part.
+    fn before(self, line: &str) -> Self {
+        match line {
+            "successes:" => Self::Successes,
+            "failures:" => Self::Failures,
+            _ if line.starts_with("test result: ") => Self::Tests,
+            _ => self,
+        }
+    }
 }
 
 fn number_before(line: &str, what: &str) -> u64 {
@@ -103,6 +137,20 @@ mod tests {
         let line = "test result: ok. 47 passed; 0 failed; 1 ignored; 0 measured";
         assert_eq!((number_before(line, " passed"), number_before(line, " ignored")), (47, 1));
         assert_eq!(number_before("nothing", " passed"), 0);
+    }
+
+    #[test]
+    fn what_failed_is_said_and_what_was_skipped_counts() {
+        let printed = "test a ... ok\ntest b ... FAILED\n\nsuccesses:\n\n---- a stdout ----\nskipped: a (no server)\nhello\n\n\
+                       successes:\n    a\n\nfailures:\n\n---- b stdout ----\nbroken here\n\nfailures:\n    b\n\n\
+                       test result: FAILED. 1 passed; 1 failed";
+        let (mut tally, mut part) = (Tally::default(), Part::Tests);
+        for line in printed.lines() {
+            part = part.before(line);
+            tally.read(line, part);
+        }
+        assert_eq!((tally.passed, tally.failed, tally.skipped.len()), (1, vec!["b".to_owned()], 1));
+        assert!(tally.said.contains("broken here") && !tally.said.contains("hello"));
     }
 
     #[test]

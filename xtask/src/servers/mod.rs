@@ -13,8 +13,11 @@ pub use install::{install_browser, install_redis, install_search};
 pub use redis::{Redis, RedisCluster};
 pub use search::{Kind, Search};
 
+use std::hash::{BuildHasher, RandomState};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Where downloaded servers are.
 fn home() -> PathBuf {
@@ -22,11 +25,21 @@ fn home() -> PathBuf {
     here.parent().unwrap_or(here).join("target/servers")
 }
 
-/// Ports that nobody listens on, all different.
+/// Where servers listen: below the ports that the system gives to connections, for one of these may take a port that was free
+/// when it was looked up, before a server that takes half a minute to start gets there.
+const PORTS: std::ops::Range<u32> = 10_000..32_000;
+
+/// Ports that nobody uses, all different, and not those of the last call: others are just about to use them.
 fn free_ports(number: usize) -> std::io::Result<Vec<u16>> {
-    let listeners: Vec<TcpListener> =
-        (0..number).map(|_| TcpListener::bind(("127.0.0.1", 0))).collect::<Result<_, _>>()?;
-    listeners.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
+    static NEXT: LazyLock<AtomicU32> =
+        LazyLock::new(|| AtomicU32::new(RandomState::new().hash_one(()) as u32));
+    let candidates = PORTS.map(|_| PORTS.start + NEXT.fetch_add(1, Relaxed) % PORTS.len() as u32);
+    let free = candidates.filter_map(|port| {
+        let port = u16::try_from(port).ok()?;
+        TcpListener::bind(("127.0.0.1", port)).is_ok().then_some(port)
+    });
+    let ports: Vec<u16> = free.take(number).collect();
+    if ports.len() == number { Ok(ports) } else { Err(std::io::Error::other("all ports are in use")) }
 }
 
 /// Whether a program can be started by its name.

@@ -1,18 +1,12 @@
 //! Changes of documents. Each names the state it is meant for, so that of several who change one only one can.
 
-use super::http::{Body, Purpose, Server, Trouble, is_full, kind, reason};
+use super::http::{Body, Purpose, Server, Trouble, is_busy, kind, reason};
 use super::requests::Place;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 use ureq::http::Method;
 
 /// Bytes of a request, about.
 const MOST_BYTES: usize = 8 << 20;
-/// The first pause before changes that a busy server has refused are sent again.
-const PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How long they are.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A change of one document.
 #[derive(Clone, Debug)]
@@ -141,7 +135,7 @@ impl Server {
         mut lines: Vec<u8>,
         sent: &mut Sent,
     ) -> Result<(), Trouble> {
-        let (start, mut pause) = (Instant::now(), PAUSE);
+        let mut patience = self.patience();
         // Once an answer is lost, any of the rest may have been made.
         sent.repeated = false;
         loop {
@@ -171,11 +165,9 @@ impl Server {
                 return Ok(());
             }
             sent.repeated |= begun;
-            if start.elapsed() > PATIENCE {
+            if !patience.wait() {
                 return Err(self.unreachable(&why).into());
             }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(LONGEST_PAUSE);
             lines.clear();
             again.iter().for_each(|&place| changes[place].write(&mut lines));
             open = again;
@@ -193,7 +185,7 @@ impl Server {
                 Ok(Some(Outcome::Done { place, times }))
             }
             (409, _) | (404, "" | "document_missing_exception") => Ok(Some(Outcome::Conflict { repeated })),
-            (429 | 502 | 503 | 504, _) if !is_full(item) => Ok(None),
+            _ if is_busy(status, item) => Ok(None),
             _ => Err(self.refusal(status, item)),
         }
     }

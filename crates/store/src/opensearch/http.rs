@@ -29,7 +29,7 @@ pub(crate) struct Server {
     /// The host that answered last.
     current: AtomicUsize,
     authorization: Option<String>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 /// Why something could not be done.
@@ -83,6 +83,24 @@ pub(crate) struct Reply {
     pub(crate) repeated: bool,
 }
 
+/// Pauses between tries, each longer than the one before, until it is enough.
+pub(crate) struct Patience {
+    end: Instant,
+    pause: Duration,
+}
+
+impl Patience {
+    /// Waits a while; false if there is no time left for it.
+    pub(crate) fn wait(&mut self) -> bool {
+        let is_time = Instant::now() + self.pause <= self.end;
+        if is_time {
+            std::thread::sleep(self.pause);
+            self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        }
+        is_time
+    }
+}
+
 /// Why there is no answer.
 enum Silence {
     /// Nothing has been sent.
@@ -111,13 +129,18 @@ impl Server {
             hosts: address.hosts.clone(),
             current: AtomicUsize::new(0),
             authorization: address.authorization.clone(),
-            patience: address.timeout,
+            timeout: address.timeout,
         })
     }
 
     /// The address of the server that answered last, for messages.
     pub(crate) fn name(&self) -> String {
         self.hosts[self.current.load(Ordering::Relaxed) % self.hosts.len()].clone()
+    }
+
+    /// For one request and its repetitions.
+    pub(crate) fn patience(&self) -> Patience {
+        Patience { end: Instant::now() + self.timeout, pause: PAUSE }
     }
 
     /// Asks for something that must be there.
@@ -145,8 +168,7 @@ impl Server {
         body: Body<'_>,
         purpose: Purpose,
     ) -> Result<Reply, StoreError> {
-        let start = Instant::now();
-        let mut pause = PAUSE;
+        let mut patience = self.patience();
         let mut repeated = false;
         for tried in 1.. {
             let server = self.name();
@@ -171,14 +193,12 @@ impl Server {
             if purpose == Purpose::Knocking && tried < self.hosts.len() {
                 continue;
             }
-            if purpose == Purpose::Knocking || start.elapsed() + pause > self.patience {
+            if purpose == Purpose::Knocking || !patience.wait() {
                 return Err(match purpose == Purpose::Changing && repeated {
                     true => StoreError::Uncertain { server, why },
                     false => StoreError::Unreachable { server, why },
                 });
             }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
         Err(StoreError::Unreachable { server: self.name(), why: "it was asked very often".into() })
     }
@@ -289,8 +309,27 @@ fn silence(error: &Error) -> Silence {
 }
 
 /// Whether it is worth asking again.
-fn is_busy(status: u16, body: &Value) -> bool {
+pub(crate) fn is_busy(status: u16, body: &Value) -> bool {
     matches!(status, 429 | 502 | 503 | 504) && !is_full(body)
+}
+
+/// Whether it is worth asking again, where a part of an answer has only the kind of an error: what it is about is being made,
+/// is on its way from one node to another, or was on a node that is gone.
+pub(crate) fn is_passing(body: &Value) -> bool {
+    matches!(
+        kind(body),
+        "no_shard_available_action_exception"
+            | "unavailable_shards_exception"
+            | "illegal_index_shard_state_exception"
+            | "shard_not_found_exception"
+            | "node_not_connected_exception"
+            | "node_disconnected_exception"
+            | "node_closed_exception"
+            | "receive_timeout_transport_exception"
+            | "es_rejected_execution_exception"
+            | "rejected_execution_exception"
+            | "circuit_breaking_exception"
+    )
 }
 
 /// Whether it is the disk that is full.

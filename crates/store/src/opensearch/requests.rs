@@ -1,17 +1,13 @@
 //! The few requests that everything is made of: get documents by id, search, refresh. Changes are in `changes`.
 
-use super::http::{Body, Server, Trouble, kind, reason};
+use super::http::{Body, Server, Trouble, is_busy, is_passing, reason};
 use crate::StoreError;
 use serde_json::{Value, json};
-use std::time::Duration;
 use ureq::http::Method;
 
 /// Most documents got, and most searches made, by one request.
 const GOT: usize = 500;
 const SEARCHES: usize = 256;
-/// How often searches that a busy server has given up are made again, and after what time.
-const TRIES: u32 = 8;
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// Which state of a document: changes name the one they are meant for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,14 +43,30 @@ impl Server {
         for part in ids.chunks(GOT) {
             let body = json!({ "ids": part });
             let path = format!("/{index}/_mget?_source_includes={}", fields.join(","));
-            let reply = self.read(&Method::POST, &path, Body::Json(&body))?;
-            let documents = reply["docs"].as_array().filter(|documents| documents.len() == part.len());
-            let documents = documents.ok_or_else(|| self.foreign("documents are missing in an answer"))?;
-            for document in documents {
-                all.push(self.got(document)?);
+            for document in self.got_by_now(&path, &body, part.len())? {
+                all.push(self.got(&document)?);
             }
         }
         Ok(all)
+    }
+
+    /// The documents of one request, as soon as there is an answer for each of them.
+    fn got_by_now(&self, path: &str, body: &Value, count: usize) -> Result<Vec<Value>, Trouble> {
+        let mut patience = self.patience();
+        loop {
+            let mut reply = self.read(&Method::POST, path, Body::Json(body))?;
+            let Value::Array(documents) = reply["docs"].take() else {
+                return Err(self.foreign("an answer without documents").into());
+            };
+            if documents.len() != count {
+                return Err(self.foreign("documents are missing in an answer").into());
+            }
+            match documents.iter().find(|document| is_passing(document)) {
+                Some(document) if !patience.wait() => return Err(self.unreachable(&reason(document)).into()),
+                Some(_) => {}
+                None => return Ok(documents),
+            }
+        }
     }
 
     fn got(&self, document: &Value) -> Result<Option<Got>, Trouble> {
@@ -71,14 +83,16 @@ impl Server {
 
     /// Makes every change so far visible to searches.
     pub(crate) fn refresh(&self, index: &str) -> Result<(), Trouble> {
-        for _ in 0..TRIES {
+        let mut patience = self.patience();
+        loop {
             let reply = self.read(&Method::POST, &format!("/{index}/_refresh"), Body::None)?;
             if reply["_shards"]["failed"].as_u64() == Some(0) {
                 return Ok(());
             }
-            std::thread::sleep(PAUSE);
+            if !patience.wait() {
+                return Err(self.unreachable("a part of the index does not answer").into());
+            }
         }
-        Err(self.unreachable("a part of the index does not answer").into())
     }
 
     /// Makes searches; an answer for each.
@@ -97,28 +111,26 @@ impl Server {
     }
 
     fn search_part(&self, index: &str, lines: &[u8], count: usize) -> Result<Vec<Value>, Trouble> {
-        let mut why = String::new();
-        for attempt in 0..TRIES {
-            std::thread::sleep(PAUSE * attempt);
+        let mut patience = self.patience();
+        loop {
             let mut reply = self.read(&Method::POST, &format!("/{index}/_msearch"), Body::Lines(lines))?;
             let Value::Array(answers) = reply["responses"].take() else {
                 return Err(self.foreign("an answer to searches without answers").into());
             };
-            match answers.iter().find(|answer| !answer["error"].is_null()) {
-                None if answers.len() == count => return Ok(answers),
-                None => return Err(self.foreign("answers to searches are missing").into()),
-                Some(failed) => {
-                    let status = failed["status"].as_u64().unwrap_or_default() as u16;
-                    if !matches!(status, 429 | 502 | 503 | 504)
-                        && kind(failed) != "no_shard_available_action_exception"
-                    {
-                        return Err(self.refusal(status, failed));
-                    }
-                    why = reason(failed);
-                }
+            let Some(failed) = answers.iter().find(|answer| !answer["error"].is_null()) else {
+                return match answers.len() == count {
+                    true => Ok(answers),
+                    false => Err(self.foreign("answers to searches are missing").into()),
+                };
+            };
+            let status = failed["status"].as_u64().unwrap_or_default() as u16;
+            if !is_busy(status, failed) && !is_passing(failed) {
+                return Err(self.refusal(status, failed));
+            }
+            if !patience.wait() {
+                return Err(self.unreachable(&reason(failed)).into());
             }
         }
-        Err(self.unreachable(&why).into())
     }
 
     pub(crate) fn unreachable(&self, why: &str) -> StoreError {

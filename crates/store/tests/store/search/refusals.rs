@@ -1,8 +1,9 @@
 //! What a server refuses, said in words with what to do about it.
 
-use super::subject::{call, clear, new_address, new_prefix, open, put};
+use super::subject::{call, clear, new_address, new_prefix, open, post, put};
 use leitong_store::opensearch::{OpenSearch, Options};
-use leitong_store::{Addition, Collection, Policy, Record, Store, StoreError};
+use leitong_store::{Addition, Collection, Policy, Query, Record, Store, StoreError, Want};
+use std::time::Duration;
 
 fn collection(name: &str) -> Collection {
     Collection { name: name.into(), recipe: [1; 16], about: String::new(), spaces: Vec::new() }
@@ -28,6 +29,7 @@ pub(crate) fn all(url: &str) {
     other_mappings(url);
     missing_index(url);
     read_only_index(url);
+    index_on_its_way(url);
 }
 
 fn nobody_there() {
@@ -119,5 +121,37 @@ fn read_only_index(url: &str) {
     put(url, &settings, r#"{"index.blocks.write":null}"#);
     store.add("a", vec![addition("y")]).unwrap();
     assert_eq!(store.count("a").unwrap().documents, 2, "as if nothing had been");
+    clear(url, &address, &store);
+}
+
+/// An index that no node has for a while, as when one is lost or the disk is slow: it is waited for, whatever is asked.
+fn index_on_its_way(url: &str) {
+    let address = new_address(url);
+    let store = open(&address);
+    store.create(&collection("a")).unwrap();
+    store.add("a", vec![addition("x"), addition("y")]).unwrap();
+    let prefix = address.rsplit('/').next().unwrap().split('?').next().unwrap();
+    let index = format!("{prefix}-1-documents");
+    let settings = format!("{index}/_settings");
+    type Call = fn(&OpenSearch) -> Result<usize, StoreError>;
+    let calls: [(&str, Call); 5] = [
+        ("get", |store| Ok(store.get("a", &["x"], Want::Record)?.iter().flatten().count())),
+        ("find", |store| Ok(store.find("a", &[Query::default()])?.len())),
+        ("scan", |store| Ok(store.scan("a", None, 9, Want::Record)?.len() - 1)),
+        ("add", |store| Ok(store.add("a", vec![addition("x")])?.len())),
+        ("remove", |store| Ok(store.remove("a", &["y"])?.iter().flatten().count())),
+    ];
+    for (name, call) in calls {
+        post(url, &format!("{index}/_close"), "");
+        put(url, &settings, r#"{"index.routing.allocation.enable":"none"}"#);
+        post(url, &format!("{index}/_open?wait_for_active_shards=0"), "");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_secs(3));
+                put(url, &settings, r#"{"index.routing.allocation.enable":"all"}"#);
+            });
+            assert_eq!(call(&store).map_err(|error| error.to_string()), Ok(1), "{name}");
+        });
+    }
     clear(url, &address, &store);
 }

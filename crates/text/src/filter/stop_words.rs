@@ -1,8 +1,9 @@
 //! A set of words that every word of every text is looked up in.
 //!
 //! Words of one and of two characters, stop words and others follow each other so that no processor can foresee it, and a
-//! wrong guess costs more than the lookup. So a word of up to seven bytes is a number, its bytes and its length, which is
-//! looked up without a branch; only the few longer ones take another way.
+//! wrong guess costs more than the lookup. So a word of up to seven bytes is a number, its bytes and its length, and each
+//! number has a slot that no other word of the set has: one look, without a branch. Longer words are numbers by their first
+//! eight bytes, and those few that are found by them are compared.
 
 use std::collections::BTreeSet;
 
@@ -11,163 +12,140 @@ use crate::span::Span;
 /// The stop words.
 #[derive(Clone, Debug)]
 pub(super) struct StopWords {
-    /// The keys of the short ones, each in the first bucket with room from its own on. The first bucket is nobody's own and
-    /// stays empty; the number of the others is a power of two.
-    short: Vec<[u64; BUCKET]>,
-    /// How far the hash of a key is shifted to give its bucket.
-    shift: u32,
-    /// The others.
+    /// The keys, each in its slot; a power of two.
+    slots: Vec<u64>,
+    /// By the highest bits of the hash of a key: what it is multiplied with, so that the highest bits of that are its slot. A
+    /// power of two.
+    factors: Vec<u32>,
+    /// The words of more than seven bytes.
     long: BTreeSet<Box<str>>,
-    /// A bit for the hash of every word. It stays in the first cache, and most words of a text are not seen here.
-    seen: Box<[u64; SEEN / 64]>,
 }
 
-/// Keys a bucket. There are at least two buckets a word, so that hardly any is full.
-const BUCKET: usize = 4;
-/// Room for a key; no word has it as its key.
+/// A slot of nobody: no word begins with the byte 255.
 const EMPTY: u64 = u64::MAX;
-/// Bytes of the longest short word.
+/// Bytes of the longest word that is its key.
 const SHORT: usize = 7;
-/// Sixteen thousand bits, two kilobytes.
-const SEEN: usize = 1 << 14;
+/// Keys that share a factor, about.
+const GROUP: usize = 4;
+/// How many factors are tried before the slots are made twice as many.
+const TRIED: u32 = 1 << 16;
 
 impl StopWords {
     pub(super) fn new(words: impl Iterator<Item = Box<str>>) -> Self {
         let words: BTreeSet<Box<str>> = words.filter(|word| !word.is_empty()).collect();
-        let mut seen = Box::new([0; SEEN / 64]);
-        for word in &words {
-            let bit = seen_bit(hash_of(word));
-            seen[bit / 64] |= 1 << (bit % 64);
-        }
-        let (short, long): (BTreeSet<_>, _) = words.into_iter().partition(|word| word.len() <= SHORT);
-        let buckets = (short.len() * 2).next_power_of_two().max(2);
-        let shift = u64::BITS - buckets.trailing_zeros();
-        let mut set = Self { short: vec![[EMPTY; BUCKET]; buckets + 1], shift, long, seen };
-        for word in short {
-            set.insert_short(key(start_of(&word), word.len()));
-        }
-        set
-    }
-
-    fn insert_short(&mut self, key: u64) {
-        let mut at = 1 + (hash(key) >> self.shift) as usize;
+        let keys: BTreeSet<u64> = words.iter().map(|word| key_of(word)).collect();
+        let long = words.into_iter().filter(|word| word.len() > SHORT).collect();
+        let mut groups = vec![Vec::new(); (keys.len() / GROUP).next_power_of_two().max(2)];
+        let shift = shift_to(groups.len());
+        keys.into_iter().for_each(|key| groups[(hash(key) >> shift) as usize].push(key));
+        let mut count = 2 * groups.iter().map(Vec::len).sum::<usize>().next_power_of_two().max(1);
         loop {
-            if let Some(room) = self.short[at].iter_mut().find(|slot| **slot == EMPTY) {
-                *room = key;
-                return;
+            if let Some((slots, factors)) = give_slots(&groups, count) {
+                return Self { slots, factors, long };
             }
-            at = self.next(at);
+            count *= 2;
         }
-    }
-
-    /// The bucket after this one.
-    fn next(&self, at: usize) -> usize {
-        if at + 1 < self.short.len() { at + 1 } else { 1 }
-    }
-
-    /// Whether a word with this hash may be one of them: all bits of the answer, or none.
-    #[inline]
-    fn seen(&self, hash: u64) -> u64 {
-        let bit = seen_bit(hash);
-        (self.seen[bit / 64] >> (bit % 64) & 1).wrapping_neg()
     }
 
     /// Whether a word is one of them.
     pub(super) fn contains(&self, word: &str) -> bool {
-        if word.len() <= SHORT {
-            self.contains_short(key(start_of(word), word.len()))
-        } else {
-            self.contains_long(word)
-        }
+        self.has(key_of(word)) && (word.len() <= SHORT || self.long.contains(word))
     }
 
     /// The same for a word where it stands in a text.
     #[inline(always)]
     pub(super) fn contains_at(&self, text: &str, word: Span) -> bool {
-        let Some(&eight) = text.as_bytes().get(word.start as usize..).and_then(|rest| rest.first_chunk())
-        else {
+        let start = word.start as usize;
+        let Some(Ok(eight)) = text.as_bytes().get(start..start + 8).map(TryInto::try_into) else {
             return self.contains(&text[word.range()]);
         };
-        let key = key(u64::from_le_bytes(eight), word.len());
-        let hash = hash(key);
-        let seen = self.seen(hash);
-        // Which words are long cannot be foreseen, but hardly any of those is seen.
-        if (word.len() > SHORT) & (seen != 0) {
-            return self.contains_long(&text[word.range()]);
-        }
-        self.is_in_bucket(key, hash, seen)
+        let found = self.has(key(u64::from_le_bytes(eight), word.len()));
+        // Which words are long cannot be foreseen, but hardly any of those is found.
+        if found & (word.len() > SHORT) { self.is_long(&text[word.range()]) } else { found }
     }
 
-    fn contains_short(&self, key: u64) -> bool {
-        let hash = hash(key);
-        self.is_in_bucket(key, hash, self.seen(hash))
-    }
-
-    /// Whether a short word is one of them: `seen` as in [`StopWords::seen`].
     #[inline(always)]
-    fn is_in_bucket(&self, key: u64, hash: u64, seen: u64) -> bool {
-        // What is not seen is looked up in the first bucket, which is always at hand, and empty.
-        let at = ((1 + (hash >> self.shift)) & seen) as usize;
-        let bucket = &self.short[at];
-        let found = bucket.iter().fold(false, |found, &slot| found | (slot == key));
-        if found | (bucket[BUCKET - 1] == EMPTY) { found } else { self.is_after(at, key) }
-    }
-
-    /// Whether a key is in one of the buckets after a full one.
-    #[cold]
-    #[inline(never)]
-    fn is_after(&self, mut at: usize, key: u64) -> bool {
-        loop {
-            at = self.next(at);
-            let bucket = &self.short[at];
-            if bucket.contains(&key) || bucket[BUCKET - 1] == EMPTY {
-                return bucket.contains(&key);
-            }
-        }
+    fn has(&self, key: u64) -> bool {
+        let hash = hash(key);
+        let factor = self.factors.get((hash >> shift_to(self.factors.len())) as usize);
+        let product = hash.wrapping_mul(factor.copied().unwrap_or_default().into());
+        self.slots.get((product >> shift_to(self.slots.len())) as usize) == Some(&key)
     }
 
     #[inline(never)]
-    fn contains_long(&self, word: &str) -> bool {
-        self.seen(hash_of(word)) != 0 && self.long.contains(word)
+    fn is_long(&self, word: &str) -> bool {
+        self.long.contains(word)
     }
 }
 
-/// A word as a number: its length, and its bytes out of the eight from its first on. Of up to seven bytes no two have the same.
+/// Slots for the keys of all groups, and the factors that lead there; none if for some group no factor was found.
+fn give_slots(groups: &[Vec<u64>], count: usize) -> Option<(Vec<u64>, Vec<u32>)> {
+    let (mut slots, mut factors) = (vec![EMPTY; count], vec![1; groups.len()]);
+    let shift = shift_to(count);
+    // Large groups first, while there is room.
+    let mut order: Vec<usize> = (0..groups.len()).collect();
+    order.sort_by_key(|&group| std::cmp::Reverse(groups[group].len()));
+    for group in order {
+        let places = |factor: u32| -> Option<Vec<usize>> {
+            let mut places = Vec::new();
+            for key in &groups[group] {
+                let place = (hash(*key).wrapping_mul(factor.into()) >> shift) as usize;
+                if slots[place] != EMPTY || places.contains(&place) {
+                    return None;
+                }
+                places.push(place);
+            }
+            Some(places)
+        };
+        // Neighbouring odd numbers lead to places that have nothing to do with each other, as these are many apart.
+        let tried = (0..TRIED).map(|number| number.wrapping_mul(0x9E37_79B8) | 1);
+        let (factor, places) = tried.into_iter().find_map(|factor| Some((factor, places(factor)?)))?;
+        factors[group] = factor;
+        places.into_iter().zip(&groups[group]).for_each(|(place, key)| slots[place] = *key);
+    }
+    Some((slots, factors))
+}
+
+/// How far a hash is shifted to be a place among so many, which are a power of two and at least two.
+#[inline(always)]
+fn shift_to(count: usize) -> u32 {
+    u64::BITS - count.trailing_zeros()
+}
+
+/// A word as a number, by the eight bytes from its first on. Of up to seven bytes no two have the same, and none has that of
+/// a longer one.
 #[inline(always)]
 fn key(eight: u64, length: usize) -> u64 {
-    eight & u64::MAX.wrapping_shr(64 - 8 * length.min(8) as u32) ^ (length as u64) << 56
+    let bytes = eight & !(u64::MAX << (8 * length).min(63));
+    bytes | (length.min(8) as u64) << 60
+}
+
+fn key_of(word: &str) -> u64 {
+    let start = match word.as_bytes().first_chunk() {
+        Some(&eight) => u64::from_le_bytes(eight),
+        None => word.bytes().rev().fold(0, |start, byte| start << 8 | u64::from(byte)),
+    };
+    key(start, word.len())
 }
 
 /// The highest bits depend on all of the number.
-#[inline]
+#[inline(always)]
 fn hash(number: u64) -> u64 {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15)
-}
-
-#[inline]
-fn hash_of(word: &str) -> u64 {
-    hash(key(start_of(word), word.len()))
-}
-
-/// The bit of a hash in `seen`.
-#[inline]
-fn seen_bit(hash: u64) -> usize {
-    (hash >> (u64::BITS - SEEN.trailing_zeros())) as usize
-}
-
-/// The first eight bytes of a word, zeros where it has fewer.
-#[inline]
-fn start_of(word: &str) -> u64 {
-    if let Some(&eight) = word.as_bytes().first_chunk() {
-        return u64::from_le_bytes(eight);
-    }
-    word.bytes().rev().fold(0, |start, byte| start << 8 | u64::from(byte))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::StopList;
     use super::*;
+
+    /// Asks in both ways, and they must agree.
+    fn contains(set: &StopWords, word: &str) -> bool {
+        let text = format!("{word}，其他的话");
+        let at = set.contains_at(&text, Span { start: 0, end: word.len() as u32 });
+        assert_eq!(at, set.contains(word), "{word:?}");
+        at
+    }
 
     #[test]
     fn stop_words_are_a_set() {
@@ -176,29 +154,31 @@ mod tests {
         let words: BTreeSet<&str> = lists.lines().filter(|word| !word.is_empty()).collect();
         let set = StopWords::new(words.iter().map(|&word| word.into()));
         for word in &words {
-            assert!(set.contains(word), "{word}");
+            assert!(contains(&set, word), "{word}");
             for other in [
                 &format!("{word}\0"),
                 &format!("{word}的"),
                 &word[..word.floor_char_boundary(word.len() - 1)],
             ] {
-                assert_eq!(set.contains(other), words.contains(other), "{other:?}");
+                let expected = words.contains(other);
+                assert!(other.is_empty() || contains(&set, other) == expected, "{other:?}");
             }
         }
-        assert!(!StopWords::new(std::iter::empty()).contains("的"));
+        assert!(!contains(&StopWords::new(std::iter::empty()), "的"));
     }
 
     #[test]
-    fn full_buckets_lead_to_the_next() {
+    fn many_words_have_slots() {
         let words = |range: std::ops::Range<u32>| range.map(|number| number.to_string().into_boxed_str());
-        let mut set = StopWords::new(words(0..3));
-        // As if there were few buckets for many words.
-        set.seen.fill(u64::MAX);
-        for word in words(3..30) {
-            set.insert_short(key(start_of(&word), word.len()));
-        }
-        assert!(set.short.iter().filter(|bucket| bucket[BUCKET - 1] != EMPTY).count() > 2);
-        assert!(words(0..30).all(|word| set.contains(&word)));
-        assert!(words(30..2000).all(|word| !set.contains(&word)));
+        let set = StopWords::new(words(0..50_000));
+        assert!(words(0..50_000).all(|word| contains(&set, &word)));
+        assert!(words(50_000..100_000).all(|word| !contains(&set, &word)));
+    }
+
+    #[test]
+    fn long_words_are_not_taken_for_others_that_begin_alike() {
+        let set = StopWords::new(["中华人民".into(), "一二三".into()].into_iter());
+        assert!(contains(&set, "中华人民") && contains(&set, "一二三"));
+        assert!(!contains(&set, "中华人") && !contains(&set, "中华人民共和国") && !contains(&set, "一二"));
     }
 }

@@ -12,16 +12,39 @@ use crate::span::Span;
 /// The stop words.
 #[derive(Clone, Debug)]
 pub(super) struct StopWords {
-    /// The keys, each in its slot; a power of two.
-    slots: Vec<u64>,
-    /// By the highest bits of the hash of a key: what it is multiplied with, so that the highest bits of that are its slot. A
-    /// power of two.
-    factors: Vec<u32>,
+    /// The keys, each in its slot.
+    slots: Places<u64>,
+    /// By the highest bits of the hash of a key: what it is multiplied with, so that the highest bits of that are its slot.
+    factors: Places<u32>,
     /// The words of more than seven bytes.
     long: BTreeSet<Box<str>>,
 }
 
-/// A slot of nobody: no word begins with the byte 255.
+/// Entries that the highest bits of a number lead to: a power of two, and at least two.
+#[derive(Clone, Debug)]
+struct Places<T> {
+    entries: Vec<T>,
+    shift: u32,
+}
+
+impl<T: Copy> Places<T> {
+    fn new(count: usize, entry: T) -> Self {
+        let count = count.next_power_of_two().max(2);
+        Self { entries: vec![entry; count], shift: u64::BITS - count.trailing_zeros() }
+    }
+
+    #[inline(always)]
+    fn place(&self, number: u64) -> usize {
+        (number >> self.shift) as usize
+    }
+
+    #[inline(always)]
+    fn get(&self, number: u64) -> Option<T> {
+        self.entries.get(self.place(number)).copied()
+    }
+}
+
+/// A slot of nobody: no key has the highest bit.
 const EMPTY: u64 = u64::MAX;
 /// Bytes of the longest word that is its key.
 const SHORT: usize = 7;
@@ -35,12 +58,9 @@ impl StopWords {
         let words: BTreeSet<Box<str>> = words.filter(|word| !word.is_empty()).collect();
         let keys: BTreeSet<u64> = words.iter().map(|word| key_of(word)).collect();
         let long = words.into_iter().filter(|word| word.len() > SHORT).collect();
-        let mut groups = vec![Vec::new(); (keys.len() / GROUP).next_power_of_two().max(2)];
-        let shift = shift_to(groups.len());
-        keys.into_iter().for_each(|key| groups[(hash(key) >> shift) as usize].push(key));
-        let mut count = 2 * groups.iter().map(Vec::len).sum::<usize>().next_power_of_two().max(1);
+        let mut count = 2 * keys.len();
         loop {
-            if let Some((slots, factors)) = give_slots(&groups, count) {
+            if let Some((slots, factors)) = give_slots(&keys, count) {
                 return Self { slots, factors, long };
             }
             count *= 2;
@@ -67,9 +87,8 @@ impl StopWords {
     #[inline(always)]
     fn has(&self, key: u64) -> bool {
         let hash = hash(key);
-        let factor = self.factors.get((hash >> shift_to(self.factors.len())) as usize);
-        let product = hash.wrapping_mul(factor.copied().unwrap_or_default().into());
-        self.slots.get((product >> shift_to(self.slots.len())) as usize) == Some(&key)
+        let Some(factor) = self.factors.get(hash) else { return false };
+        self.slots.get(hash.wrapping_mul(factor.into())) == Some(key)
     }
 
     #[inline(never)]
@@ -78,46 +97,40 @@ impl StopWords {
     }
 }
 
-/// Slots for the keys of all groups, and the factors that lead there; none if for some group no factor was found.
-fn give_slots(groups: &[Vec<u64>], count: usize) -> Option<(Vec<u64>, Vec<u32>)> {
-    let (mut slots, mut factors) = (vec![EMPTY; count], vec![1; groups.len()]);
-    let shift = shift_to(count);
+/// Slots for all keys, and the factors that lead there; none if for some group of keys no factor was found.
+fn give_slots(keys: &BTreeSet<u64>, count: usize) -> Option<(Places<u64>, Places<u32>)> {
+    let (mut slots, mut factors) = (Places::new(count, EMPTY), Places::new(keys.len() / GROUP, 1));
+    let mut groups = vec![Vec::new(); factors.entries.len()];
+    keys.iter().for_each(|&key| groups[factors.place(hash(key))].push(key));
     // Large groups first, while there is room.
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by_key(|&group| std::cmp::Reverse(groups[group].len()));
     for group in order {
         let places = |factor: u32| -> Option<Vec<usize>> {
             let mut places = Vec::new();
-            for key in &groups[group] {
-                let place = (hash(*key).wrapping_mul(factor.into()) >> shift) as usize;
-                if slots[place] != EMPTY || places.contains(&place) {
+            for &key in &groups[group] {
+                let place = slots.place(hash(key).wrapping_mul(factor.into()));
+                if slots.entries[place] != EMPTY || places.contains(&place) {
                     return None;
                 }
                 places.push(place);
             }
             Some(places)
         };
-        // Neighbouring odd numbers lead to places that have nothing to do with each other, as these are many apart.
-        let tried = (0..TRIED).map(|number| number.wrapping_mul(0x9E37_79B8) | 1);
-        let (factor, places) = tried.into_iter().find_map(|factor| Some((factor, places(factor)?)))?;
-        factors[group] = factor;
-        places.into_iter().zip(&groups[group]).for_each(|(place, key)| slots[place] = *key);
+        let mut tried = (0..TRIED).map(|number| number.wrapping_mul(0x9E37_79B8) | 1);
+        let (factor, places) = tried.find_map(|factor| Some((factor, places(factor)?)))?;
+        factors.entries[group] = factor;
+        places.into_iter().zip(&groups[group]).for_each(|(place, key)| slots.entries[place] = *key);
     }
     Some((slots, factors))
-}
-
-/// How far a hash is shifted to be a place among so many, which are a power of two and at least two.
-#[inline(always)]
-fn shift_to(count: usize) -> u32 {
-    u64::BITS - count.trailing_zeros()
 }
 
 /// A word as a number, by the eight bytes from its first on. Of up to seven bytes no two have the same, and none has that of
 /// a longer one.
 #[inline(always)]
 fn key(eight: u64, length: usize) -> u64 {
-    let bytes = eight & !(u64::MAX << (8 * length).min(63));
-    bytes | (length.min(8) as u64) << 60
+    let bits = (8 * length).min(63);
+    eight & !(u64::MAX << bits) | (bits as u64) << 57
 }
 
 fn key_of(word: &str) -> u64 {

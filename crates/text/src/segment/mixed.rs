@@ -194,7 +194,14 @@ impl<'a> Runs<'a> {
     }
 
     /// Hands out what is no run.
+    #[inline(always)]
     fn between(&self, end: u32, see: &mut impl FnMut(Word)) {
+        // Mostly a comma that nobody wants. What has one byte is ASCII.
+        let first = self.text.as_bytes().get(self.done as usize);
+        let is_plain = |&byte: &u8| plain_kind(char::from(byte)).is_some();
+        if !self.with_signs && end <= self.done + 1 && first.is_none_or(is_plain) {
+            return;
+        }
         self.mixed.each_other(self.text, Span { start: self.done, end }, self.with_signs, see);
     }
 

@@ -164,7 +164,7 @@ impl Dictionary {
             for line in 0..CHUNK * 3 / 64 {
                 prefetch_in(text.as_bytes(), at + line * 64);
             }
-            scratch.chunk.look_up(self);
+            scratch.chunk.look_up::<TAGS>(self);
             scratch.chunk.find_path::<TAGS, OWN>(self, text);
             scratch.chunk.mark_starts();
             scratch.chunk.find_singles(machine);
@@ -219,7 +219,7 @@ impl Chunk {
             let left = self.len - at;
             starts &= if left < BLOCK { (1 << left) - 1 } else { u64::MAX };
             let of_eight = offsets.as_chunks().0.iter().zip(tags.as_chunks().0).zip(classes.as_chunks().0);
-            for (eight, ((offsets, tags), classes)) in of_eight.enumerate() {
+            for (eight, ((offsets, tags), classes)) in of_eight.enumerate().take(left.div_ceil(8)) {
                 let mask = (starts >> (eight * 8)) as u8;
                 if let Some(place) = chunk_at_mut(&mut cuts.offsets, len) {
                     machine.keep(mask, offsets, place);

@@ -46,8 +46,11 @@ pub(super) struct Chunk {
     pub(super) offsets: Vec<u32>,
     /// Where in the pair bitmap this character and the next are, then which node they have, or 0.
     pairs: Vec<u32>,
-    /// Where in the double array the node of this character and the next two is, or 0.
+    /// Where in the double array the node of this character and the next two is, or 0; where tags are asked for.
     thirds: Vec<u32>,
+    /// The weights of the words of two and of three characters that start here: ahead of time, because every step along the
+    /// path waits for the one before it.
+    weights: Vec<[f64; 2]>,
     /// What the lookup goes on with: a character, and where in the double array there is more about it.
     found: Vec<(u32, u32)>,
     /// How many there are with words of four and more characters.
@@ -77,6 +80,7 @@ impl Chunk {
             self.offsets.resize(len + BLOCK, 0);
             self.pairs.resize(len, 0);
             self.thirds.resize(len, 0);
+            self.weights.resize(len, [0.0; 2]);
             self.found.resize(len, (0, 0));
             self.scores.resize(len, 0.0);
             self.lengths.resize(len, 1);
@@ -191,14 +195,15 @@ impl Chunk {
 
     /// Looks up which words start at each character.
     #[inline(always)]
-    pub(super) fn look_up(&mut self, dictionary: &Dictionary) {
+    pub(super) fn look_up<const TAGS: bool>(&mut self, dictionary: &Dictionary) {
         let len = self.len;
         let codes = &self.codes[..len + PADDING];
         let (pairs, thirds) = (&mut self.pairs[..len], &mut self.thirds[..len]);
-        let found = &mut self.found[..len];
+        let (found, weights) = (&mut self.found[..len], &mut self.weights[..len]);
         // References of their own: else the compiler reads the addresses again after every store.
         let (rows, all_pairs) = (&*dictionary.fixed.rows, &*dictionary.fixed.pairs);
         let (all_nodes, all_deep) = (&*dictionary.nodes, &*dictionary.deep);
+        let weight_of = |node: u64| dictionary.weights[node as usize % WEIGHTS];
         for ((place, &first), &second) in pairs.iter_mut().zip(codes).zip(&codes[1..]) {
             *place = Dictionary::word_of_pair(rows, first, second);
             prefetch_in(all_pairs, *place as usize);
@@ -208,11 +213,15 @@ impl Chunk {
             *place = node & is_there.wrapping_neg();
             prefetch_in(all_nodes, *place as usize);
         }
-        let mut count = 0;
-        for (at, ((place, &pair), &code)) in thirds.iter_mut().zip(&*pairs).zip(&codes[2..]).enumerate() {
-            let (third, may_be) = Dictionary::third(all_nodes[pair as usize % NODES], code);
+        let (mut count, none) = (0, weight_of(0));
+        for (at, ((weights, &pair), &code)) in weights.iter_mut().zip(&*pairs).zip(&codes[2..]).enumerate() {
+            let node = all_nodes[pair as usize % NODES];
+            *weights = [weight_of(node), none];
+            let (third, may_be) = Dictionary::third(node, code);
             let third = third & may_be.wrapping_neg();
-            *place = third;
+            if TAGS {
+                thirds[at] = 0;
+            }
             prefetch_in(all_deep, third as usize);
             found[count] = (at as u32, third);
             count += may_be as usize;
@@ -222,7 +231,10 @@ impl Chunk {
             let (at, third) = found[number];
             let node = all_deep[third as usize % DEEP];
             let mask = Dictionary::child_mask(node, codes[at as usize + 2]);
-            thirds[at as usize] = third & mask as u32;
+            weights[at as usize][1] = weight_of(node & mask);
+            if TAGS {
+                thirds[at as usize] = third & mask as u32;
+            }
             let fourth = Dictionary::further(node & mask, codes[at as usize + 3]);
             prefetch_in(all_deep, fourth as usize);
             found[longer] = (at, fourth);
@@ -248,8 +260,7 @@ impl Chunk {
         let len = self.len;
         let codes = &self.codes[..len + PADDING];
         let scores = &mut self.scores[..len + PADDING];
-        let (pairs, thirds) = (&self.pairs[..len], &self.thirds[..len]);
-        let (all_nodes, all_deep) = (&*dictionary.nodes, &*dictionary.deep);
+        let weights = &self.weights[..len];
         let mut longer = self.found[..self.longer].iter().rev();
         let mut next_longer = longer.next().copied().unwrap_or((u32::MAX, 0));
         let (lengths, classes) = (&mut self.lengths[..len], &mut self.classes[..len]);
@@ -261,10 +272,8 @@ impl Chunk {
             let weight_of = |node: u64| dictionary.weights[node as usize % WEIGHTS];
             // One, two and three characters without a branch: which it is can hardly be predicted.
             let one = weight + rest[0];
-            let pair = all_nodes[pairs[at] as usize % NODES];
-            let third = all_deep[thirds[at] as usize % DEEP];
-            let two = weight_of(pair) + rest[1];
-            let three = weight_of(third) + rest[2];
+            let two = weights[at][0] + rest[1];
+            let three = weights[at][1] + rest[2];
             // The score of one comes last: the sooner the next character can go on with the best, the better.
             let more = if two > three { two } else { three };
             let floor = f64::from(floor);
@@ -275,7 +284,9 @@ impl Chunk {
             let mut length = select(more_wins, select(three_wins, 3, 2), 1);
             let mut tag = if TAGS {
                 let of_node = |node: u64| (node >> TAG_SHIFT & NO_TAG) as u32;
-                select(more_wins, select(three_wins, of_node(third), of_node(pair)), about & SINGLE_TAG)
+                let pair = of_node(dictionary.nodes[self.pairs[at] as usize % NODES]);
+                let third = of_node(dictionary.deep[self.thirds[at] as usize % DEEP]);
+                select(more_wins, select(three_wins, third, pair), about & SINGLE_TAG)
             } else {
                 0
             };

@@ -21,8 +21,9 @@ pub struct Scratch {
     hashes: Vec<u64>,
     distinct: Distinct,
     counters: Counters<1>,
-    /// Those of the distinct hashes that weigh more than 1, and how often they occur; then what was there before.
-    heavier: Vec<(u64, u32)>,
+    /// Those of the distinct hashes that weigh more than 1, and by how much; then what was there before.
+    heavier: Vec<u64>,
+    weights: Vec<u64>,
     runs: UnitRuns,
     words: Vec<Word>,
     places: Vec<Span>,
@@ -184,7 +185,7 @@ impl Fingerprinter {
     /// The SimHash of the features whose hashes are in the scratch memory, as a word.
     fn fold_hashes(&self, scratch: &mut Scratch) -> Option<u64> {
         let settings = &self.settings().simhash;
-        let Scratch { hashes, distinct, counters, heavier, .. } = scratch;
+        let Scratch { hashes, distinct, counters, heavier, weights, .. } = scratch;
         counters.clear();
         distinct.count(hashes);
         let (features, counts) = (distinct.hashes(), distinct.counts());
@@ -192,14 +193,17 @@ impl Fingerprinter {
         counters.add_all(features.as_chunks::<1>().0);
         let weight = |count: u32| settings.weight.of_count(u64::from(count));
         let all_are_heavier = weight(1) > 1;
-        heavier.resize(heavier.len().max(features.len()), (0, 0));
+        heavier.resize(heavier.len().max(features.len()), 0);
+        weights.resize(heavier.len(), 0);
         let mut len = 0;
         for (&hash, &count) in features.iter().zip(counts) {
             // Which ones are can hardly be predicted: so there is no branch for it.
-            heavier[len] = (hash, count);
+            (heavier[len], weights[len]) = (hash, count.into());
             len += usize::from(all_are_heavier | (count > 1));
         }
-        heavier[..len].iter().for_each(|&(hash, count)| counters.add([hash], weight(count) - 1));
+        let weights = &mut weights[..len];
+        weights.iter_mut().for_each(|count| *count = settings.weight.of_count(*count) - 1);
+        counters.add_weighted(heavier[..len].as_chunks::<1>().0, weights);
         // Weights grow with counts.
         let heaviest = counts.iter().max().map_or(0, |&count| weight(count));
         let allowed = settings.floor.allows(features.len(), heaviest, counters.total());

@@ -59,6 +59,8 @@ pub struct Counters<const W: usize> {
     /// Plane p: bit p of every counter.
     planes: Vec<[u64; W]>,
     total: u64,
+    /// Memory for those that are counted at once.
+    chosen: Vec<[u64; W]>,
 }
 
 impl<const W: usize> Counters<W> {
@@ -88,13 +90,18 @@ impl<const W: usize> Counters<W> {
     pub fn add_weighted(&mut self, hashes: &[[u64; W]], weights: &[u64]) {
         self.total += weights.iter().sum::<u64>();
         let bits = weights.iter().fold(0, |all, weight| all | weight);
-        let mut chosen = Vec::with_capacity(hashes.len());
+        let mut chosen = std::mem::take(&mut self.chosen);
+        chosen.resize(chosen.len().max(hashes.len()), [0; W]);
         for plane in (0..64).filter(|plane| bits >> plane & 1 == 1) {
-            let with_bit = hashes.iter().zip(weights).filter(|(_, weight)| *weight >> plane & 1 == 1);
-            chosen.clear();
-            chosen.extend(with_bit.map(|(hash, _)| *hash));
-            self.add_at(plane, &chosen);
+            let mut len = 0;
+            for (hash, weight) in hashes.iter().zip(weights) {
+                // Which ones have the bit cannot be foreseen: one that has it not is overwritten by the next.
+                chosen[len] = *hash;
+                len += (weight >> plane & 1) as usize;
+            }
+            self.add_at(plane, &chosen[..len]);
         }
+        self.chosen = chosen;
     }
 
     /// Adds `2^plane` for every bit of the hashes, eight of them at a time.

@@ -195,22 +195,28 @@ fn count_once(texts: &[String], who: &str, mode: &str) -> Result<()> {
         count(first);
         let start = Instant::now();
         let number = once(|| count(texts));
-        let speed = texts.iter().map(String::len).sum::<usize>() as f64 / 1e6 / start.elapsed().as_secs_f64();
-        println!("SimHash: {number} texts, {characters} characters, {speed:.1} MB/s");
+        println!("SimHash: {number} texts, {characters} characters, {}", speed(texts, start));
         return Ok(());
     }
     let mode = MODES.into_iter().find(|known| known.name == mode).ok_or("no such mode")?;
-    let words = if who == "jieba" {
+    let (words, start) = if who == "jieba" {
         let jieba = Jieba::new();
         by_jieba(first, &jieba, mode);
-        once(|| by_jieba(texts, &jieba, mode))
+        let start = Instant::now();
+        (once(|| by_jieba(texts, &jieba, mode)), start)
     } else {
         let chinese = Chinese::new(UserDictionary::default(), mode.hmm, mode.tags);
         by_us(first, &chinese, mode);
-        once(|| by_us(texts, &chinese, mode))
+        let start = Instant::now();
+        (once(|| by_us(texts, &chinese, mode)), start)
     };
-    println!("{who}, {}: {words} words, {characters} characters", mode.name);
+    println!("{who}, {}: {words} words, {characters} characters, {}", mode.name, speed(texts, start));
     Ok(())
+}
+
+fn speed(texts: &[String], start: Instant) -> String {
+    let bytes: usize = texts.iter().map(String::len).sum();
+    format!("{:.1} MB/s", bytes as f64 / 1e6 / start.elapsed().as_secs_f64())
 }
 
 #[inline(never)]

@@ -164,7 +164,7 @@ impl Dictionary {
             for line in 0..CHUNK * 3 / 64 {
                 prefetch_in(text.as_bytes(), at + line * 64);
             }
-            scratch.chunk.look_up::<TAGS>(self);
+            scratch.chunk.look_up(self);
             scratch.chunk.find_path::<TAGS, OWN>(self, text);
             scratch.chunk.mark_starts();
             scratch.chunk.find_singles(machine);

@@ -188,8 +188,7 @@ impl Dictionary {
 
     /// Where in the bitmap the word for `first` and `second` is.
     #[inline(always)]
-    pub(super) fn word_of_pair(rows: &[u32; ALL_CODES], first: u16, second: u16) -> u32 {
-        let row = rows[usize::from(first)];
+    pub(super) fn word_of_pair(row: u32, second: u16) -> u32 {
         (row >> ROW_BITS) + (u32::from(second) / 64).min(row & ((1 << ROW_BITS) - 1))
     }
 
@@ -203,7 +202,7 @@ impl Dictionary {
 
     /// The node of the characters `first` and `second`, or 0.
     fn node_of_pair(&self, first: u16, second: u16) -> usize {
-        let word = Self::word_of_pair(&self.fixed.rows, first, second);
+        let word = Self::word_of_pair(self.fixed.rows[usize::from(first)], second);
         let (node, is_there) = Self::node_in_word(self.fixed.pairs[word as usize % PAIRS], second);
         (node * is_there) as usize
     }

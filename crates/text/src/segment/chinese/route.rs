@@ -46,7 +46,9 @@ pub(super) struct Chunk {
     pub(super) offsets: Vec<u32>,
     /// Where in the pair bitmap this character and the next are, then which node they have, or 0.
     pairs: Vec<u32>,
-    /// Where in the double array the node of this character and the next two is, or 0; where tags are asked for.
+    /// The nodes of this character and the next.
+    nodes: Vec<u64>,
+    /// Where in the double array the node of this character and the next two is, or 0.
     thirds: Vec<u32>,
     /// The weights of the words of two and of three characters that start here: ahead of time, because every step along the
     /// path waits for the one before it.
@@ -79,6 +81,7 @@ impl Chunk {
             self.codes.resize(len, SEPARATOR);
             self.offsets.resize(len + BLOCK, 0);
             self.pairs.resize(len, 0);
+            self.nodes.resize(len, 0);
             self.thirds.resize(len, 0);
             self.weights.resize(len, [0.0; 2]);
             self.found.resize(len, (0, 0));
@@ -100,8 +103,8 @@ impl Chunk {
 
     /// The node of the character and the next, or 0.
     #[inline(always)]
-    pub(super) fn node(&self, dictionary: &Dictionary, at: usize) -> u64 {
-        dictionary.nodes[self.pairs[at] as usize % NODES]
+    pub(super) fn node(&self, at: usize) -> u64 {
+        self.nodes[at]
     }
 
     /// Whether a word of the path is this one character, and no separator.
@@ -195,36 +198,41 @@ impl Chunk {
 
     /// Looks up which words start at each character.
     #[inline(always)]
-    pub(super) fn look_up<const TAGS: bool>(&mut self, dictionary: &Dictionary) {
+    pub(super) fn look_up(&mut self, dictionary: &Dictionary) {
         let len = self.len;
         let codes = &self.codes[..len + PADDING];
         let (pairs, thirds) = (&mut self.pairs[..len], &mut self.thirds[..len]);
+        let nodes = &mut self.nodes[..len];
         let (found, weights) = (&mut self.found[..len], &mut self.weights[..len]);
         // References of their own: else the compiler reads the addresses again after every store.
         let (rows, all_pairs) = (&*dictionary.fixed.rows, &*dictionary.fixed.pairs);
         let (all_nodes, all_deep) = (&*dictionary.nodes, &*dictionary.deep);
         let weight_of = |node: u64| dictionary.weights[node as usize % WEIGHTS];
-        for ((place, &first), &second) in pairs.iter_mut().zip(codes).zip(&codes[1..]) {
-            *place = Dictionary::word_of_pair(rows, first, second);
-            prefetch_in(all_pairs, *place as usize);
+        // Loops that do nothing but compute are done for several characters at once; so what is fetched is fetched apart.
+        pairs.iter_mut().zip(codes).for_each(|(row, &first)| *row = rows[usize::from(first)]);
+        for (place, &second) in pairs.iter_mut().zip(&codes[1..]) {
+            *place = Dictionary::word_of_pair(*place, second);
         }
+        pairs.iter().for_each(|&place| prefetch_in(all_pairs, place as usize));
         for (place, &second) in pairs.iter_mut().zip(&codes[1..]) {
             let (node, is_there) = Dictionary::node_in_word(all_pairs[*place as usize % PAIRS], second);
             *place = node & is_there.wrapping_neg();
             prefetch_in(all_nodes, *place as usize);
         }
-        let (mut count, none) = (0, weight_of(0));
-        for (at, ((weights, &pair), &code)) in weights.iter_mut().zip(&*pairs).zip(&codes[2..]).enumerate() {
-            let node = all_nodes[pair as usize % NODES];
-            *weights = [weight_of(node), none];
+        let none = weight_of(0);
+        for ((weights, node), &pair) in weights.iter_mut().zip(&mut *nodes).zip(&*pairs) {
+            *node = all_nodes[pair as usize % NODES];
+            *weights = [weight_of(*node), none];
+        }
+        for ((place, &node), &code) in thirds.iter_mut().zip(&*nodes).zip(&codes[2..]) {
             let (third, may_be) = Dictionary::third(node, code);
-            let third = third & may_be.wrapping_neg();
-            if TAGS {
-                thirds[at] = 0;
-            }
+            *place = third & may_be.wrapping_neg();
+        }
+        let mut count = 0;
+        for (at, &third) in thirds.iter().enumerate() {
             prefetch_in(all_deep, third as usize);
             found[count] = (at as u32, third);
-            count += may_be as usize;
+            count += usize::from(third != 0);
         }
         let mut longer = 0;
         for number in 0..count {
@@ -232,9 +240,7 @@ impl Chunk {
             let node = all_deep[third as usize % DEEP];
             let mask = Dictionary::child_mask(node, codes[at as usize + 2]);
             weights[at as usize][1] = weight_of(node & mask);
-            if TAGS {
-                thirds[at as usize] = third & mask as u32;
-            }
+            thirds[at as usize] = third & mask as u32;
             let fourth = Dictionary::further(node & mask, codes[at as usize + 3]);
             prefetch_in(all_deep, fourth as usize);
             found[longer] = (at, fourth);
@@ -261,8 +267,8 @@ impl Chunk {
         let codes = &self.codes[..len + PADDING];
         let scores = &mut self.scores[..len + PADDING];
         let weights = &self.weights[..len];
-        let mut longer = self.found[..self.longer].iter().rev();
-        let mut next_longer = longer.next().copied().unwrap_or((u32::MAX, 0));
+        let mut longer = self.found[..self.longer].iter().rev().map(|&(at, fourth)| (at as usize, fourth));
+        let mut next_longer = longer.next().unwrap_or((usize::MAX, 0));
         let (lengths, classes) = (&mut self.lengths[..len], &mut self.classes[..len]);
         let tags = &mut self.tags[..len];
         // The scores of what follows one, two and three characters.
@@ -270,6 +276,7 @@ impl Chunk {
         for at in (0..len).rev() {
             let Single { weight, about, floor } = dictionary.singles[usize::from(codes[at])];
             let weight_of = |node: u64| dictionary.weights[node as usize % WEIGHTS];
+            classes[at] = (about >> class::SHIFT) as u8;
             // One, two and three characters without a branch: which it is can hardly be predicted.
             let one = weight + rest[0];
             let two = weights[at][0] + rest[1];
@@ -284,15 +291,17 @@ impl Chunk {
             let mut length = select(more_wins, select(three_wins, 3, 2), 1);
             let mut tag = if TAGS {
                 let of_node = |node: u64| (node >> TAG_SHIFT & NO_TAG) as u32;
-                let pair = of_node(dictionary.nodes[self.pairs[at] as usize % NODES]);
+                let pair = of_node(self.nodes[at]);
                 let third = of_node(dictionary.deep[self.thirds[at] as usize % DEEP]);
                 select(more_wins, select(three_wins, third, pair), about & SINGLE_TAG)
             } else {
                 0
             };
-            if next_longer.0 as usize == at {
+            if next_longer.0 == at {
+                // What is not known to count along with the others is not counted along, at every character.
+                let at = std::hint::black_box(at);
                 let (mut next, mut end) = (next_longer.1, at + 4);
-                next_longer = longer.next().copied().unwrap_or((u32::MAX, 0));
+                next_longer = longer.next().unwrap_or((usize::MAX, 0));
                 while let (Some(&code), Some(&rest)) = (codes.get(end - 1), scores.get(end)) {
                     let node = dictionary.deep[next as usize % DEEP];
                     if !Dictionary::is_child(node, code) {
@@ -329,7 +338,6 @@ impl Chunk {
             }
             scores[at] = best;
             lengths[at] = length;
-            classes[at] = (about >> class::SHIFT) as u8;
             if TAGS {
                 tags[at] = tag as u8;
             }

@@ -89,7 +89,7 @@ impl Words<'_> {
             return self.join_long_run::<TAGS, OWN>(start, start + 2);
         }
         // A word that lost against its characters stays lost.
-        let lost = tag_of(chunk.node(self.dictionary, start)).is_some();
+        let lost = tag_of(chunk.node(start)).is_some();
         let joined = self.dictionary.fixed.model.joins(chunk.codes[start], chunk.codes[start + 1]) & !lost;
         chunk.starts[start + 1] = u8::from(!joined);
         if TAGS {

@@ -37,7 +37,11 @@ impl Machine for Portable {
 
     #[inline(always)]
     fn bits<const BIT: i32>(self, bytes: &[u8; 64]) -> u64 {
-        bytes.iter().rev().fold(0, |bits, &byte| bits << 1 | u64::from(byte >> BIT & 1))
+        bytes.as_chunks().0.iter().rev().fold(0, |bits, &eight| {
+            let each = u64::from_le_bytes(eight) >> BIT & 0x0101_0101_0101_0101;
+            // The sum has the bits of all eight bytes in its highest.
+            bits << 8 | each.wrapping_mul(0x0102_0408_1020_4080) >> 56
+        })
     }
 
     #[inline(always)]

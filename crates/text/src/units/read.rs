@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 /// Where units go. One that does not care about places costs nothing for them.
 trait Sink {
-    /// So many more bytes of text are to come, and from each of them at most one unit.
+    /// So many more bytes of text are to come.
     fn expect(&mut self, bytes: usize);
 
     fn put(&mut self, unit: Unit, start: usize, end: usize);
@@ -29,29 +29,38 @@ struct Bare<'u> {
 }
 
 impl Bare<'_> {
-    /// Written and not counted at the end.
-    const SPARE: usize = 2;
+    /// Memory that is made ready costs time, so there is room for what most texts have.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.units.resize(2 * self.units.len() + 64, Unit(0));
+    }
 }
 
 impl Sink for Bare<'_> {
     fn expect(&mut self, bytes: usize) {
-        self.units.resize(self.count + bytes + Self::SPARE, Unit(0));
+        self.units.resize(self.units.len().max(self.count + bytes / 3 + 2), Unit(0));
     }
 
     #[inline]
     fn put(&mut self, unit: Unit, _: usize, _: usize) {
-        self.units[self.count] = unit;
-        self.count += 1;
+        self.put_if(true, unit, 0);
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_if(&mut self, is: bool, unit: Unit, _: usize) {
+        if self.count >= self.units.len() {
+            self.grow();
+        }
         self.units[self.count] = unit;
         self.count += usize::from(is);
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_word(&mut self, units: [Unit; 2], _: usize, letters: usize) {
+        if self.count + 2 > self.units.len() {
+            self.grow();
+        }
         self.units[self.count..self.count + 2].copy_from_slice(&units);
         self.count += 1 + usize::from(letters > LETTERS_A_UNIT);
     }
@@ -113,8 +122,8 @@ struct Reading<'r, S> {
 
 impl<S: Sink> Work for Reading<'_, S> {
     #[inline(always)]
-    fn run(self, _: impl Machine) {
-        *self.done = self.reader.read_into(self.text, self.sink);
+    fn run(self, machine: impl Machine) {
+        *self.done = self.reader.read_into(machine, self.text, self.sink);
     }
 }
 
@@ -219,14 +228,15 @@ impl UnitReader {
     }
 
     #[inline(always)]
-    fn read_into(&self, text: &str, sink: &mut impl Sink) -> bool {
+    fn read_into(&self, machine: impl Machine, text: &str, sink: &mut impl Sink) -> bool {
         let bytes = text.as_bytes();
         sink.expect(bytes.len());
         let mut pass = Pass { sink, word: Word::default() };
         let mut at = 0;
         while at < bytes.len() {
             if pass.word.count == 0 {
-                at = words(bytes, self.han(bytes, at, pass.sink), pass.sink);
+                at = self.han(machine, bytes, at, pass.sink);
+                at = words(machine, bytes, at, pass.sink);
             }
             let Some(&first) = bytes.get(at) else { break };
             if first < 0x80 {
@@ -243,7 +253,21 @@ impl UnitReader {
 
     /// Characters of three bytes that are units or nothing, as long as there are such. No word has begun before them.
     #[inline(always)]
-    fn han(&self, bytes: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
+    fn han(&self, machine: impl Machine, bytes: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
+        while let Some(sixteen) = bytes.get(at..).and_then(|rest| rest.first_chunk())
+            && let Some(points) = machine.four_of_three(sixteen)
+        {
+            // No `map` of arrays: it is compiled apart, and for any processor.
+            let [a, b, c, d] = points;
+            let kinds = [self.kind(a as u16), self.kind(b as u16), self.kind(c as u16), self.kind(d as u16)];
+            if (kinds[0] | kinds[1] | kinds[2] | kinds[3]) & OTHER != 0 {
+                break;
+            }
+            for (number, (point, kind)) in points.into_iter().zip(kinds).enumerate() {
+                sink.put_if(kind == ITSELF, Unit(point), at + 3 * number);
+            }
+            at += 12;
+        }
         // One byte more than needed, so that it is one load.
         while let Some(&four) = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()) {
             let four = u32::from_le_bytes(four);
@@ -278,11 +302,7 @@ impl UnitReader {
         let end = at + c.len_utf8();
         match self.normalizer.plain(c) {
             Plain::One(c) => pass.character(c, at, end),
-            Plain::Several(several) => {
-                // These may be more units than the character has bytes.
-                pass.sink.expect(several.len() + text.len() - at);
-                several.chars().for_each(|c| pass.character(c, at, end));
-            }
+            Plain::Several(several) => several.chars().for_each(|c| pass.character(c, at, end)),
             Plain::JoinsPrevious => return None,
         }
         Some(end)
@@ -298,14 +318,14 @@ fn three(first: u8, second: u8, third: u8) -> u16 {
 /// ASCII of which it is clear what it is, a block at a time: words that end, digits, white space and punctuation. No word has
 /// begun before it.
 #[inline(always)]
-fn words(bytes: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
+fn words(machine: impl Machine, bytes: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
     // The letters of a word are loaded together, so there have to be some bytes behind the last.
     while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<{ Block::SIZE + 8 }>()) {
         // A few letters or digits among other characters are not worth a block.
         if !block[..8].is_ascii() {
             break;
         }
-        let Block { letters, digits, clear } = Block::new(block);
+        let Block { letters, digits, clear } = Block::new(machine, block);
         if clear == 0 {
             break;
         }
@@ -345,27 +365,17 @@ impl Block {
     const SIZE: usize = 64;
 
     #[inline(always)]
-    fn new(bytes: &[u8; Self::SIZE + 8]) -> Self {
-        const EACH: u64 = 0x0101_0101_0101_0101;
-        const HIGH: u64 = 0x80 * EACH;
-        // The high bits of eight bytes as the bits of one.
-        let gathered = |high: u64| (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        let (mut letters, mut digits, mut unclear) = (0, 0, 0);
-        for at in (0..Self::SIZE).step_by(8) {
-            let Some(&eight) = bytes[at..].first_chunk() else { break };
-            let eight = u64::from_le_bytes(eight);
-            let low = eight & !HIGH;
-            let lower = low | (0x20 * EACH);
-            // Sets the high bit of every byte that is at least this; none of them has it before.
-            let from = |bytes: u64, least: u8| bytes + u64::from(0x80 - least) * EACH;
-            let letter = from(lower, b'a') & !from(lower, b'z' + 1);
-            let digit = from(low, b'0') & !from(low, b'9' + 1);
-            let space = from(low, b'\t') & !from(low, b'\r' + 1);
-            let printed = from(low, b' ') & !from(low, 0x7f);
-            letters |= gathered(letter & !eight & HIGH) << at;
-            digits |= gathered(digit & !eight & HIGH) << at;
-            unclear |= gathered((!(space | printed) | eight) & HIGH) << at;
-        }
+    fn new(machine: impl Machine, bytes: &[u8; Self::SIZE + 8]) -> Self {
+        // Comparisons of all bytes at once; then a bit of each.
+        let bits = |is: fn(u8) -> bool| {
+            let mut all = [0; Self::SIZE];
+            all.iter_mut().zip(bytes).for_each(|(is_it, &byte)| *is_it = u8::from(is(byte)));
+            machine.bits::<0>(&all)
+        };
+        let letters = bits(|byte| (byte | 0x20).wrapping_sub(b'a') < 26);
+        let digits = bits(|byte| byte.wrapping_sub(b'0') < 10);
+        let unclear =
+            bits(|byte| !((byte.wrapping_sub(b'\t') < 5) | (byte.wrapping_sub(b' ') < 0x7f - b' ')));
         Self { letters, digits, clear: unclear.trailing_zeros() }
     }
 }

@@ -54,10 +54,7 @@ impl Server {
     fn got_by_now(&self, path: &str, body: &Value, count: usize) -> Result<Vec<Value>, Trouble> {
         let mut patience = self.patience();
         loop {
-            let mut reply = self.read(&Method::POST, path, Body::Json(body))?;
-            let Value::Array(documents) = reply["docs"].take() else {
-                return Err(self.foreign("an answer without documents").into());
-            };
+            let documents = self.list(self.read(&Method::POST, path, Body::Json(body))?, "docs")?;
             if documents.len() != count {
                 return Err(self.foreign("documents are missing in an answer").into());
             }
@@ -81,16 +78,24 @@ impl Server {
         Ok(Some(Got { place, source: document["_source"].clone() }))
     }
 
+    /// The list that an answer has to have; whoever answers may be somebody else.
+    fn list(&self, mut reply: Value, name: &str) -> Result<Vec<Value>, StoreError> {
+        match reply.get_mut(name).map(Value::take) {
+            Some(Value::Array(list)) => Ok(list),
+            _ => Err(self.foreign(format!("an answer without {name}"))),
+        }
+    }
+
     /// Makes every change so far visible to searches.
     pub(crate) fn refresh(&self, index: &str) -> Result<(), Trouble> {
         let mut patience = self.patience();
         loop {
             let reply = self.read(&Method::POST, &format!("/{index}/_refresh"), Body::None)?;
-            if reply["_shards"]["failed"].as_u64() == Some(0) {
-                return Ok(());
-            }
-            if !patience.wait() {
-                return Err(self.unreachable("a part of the index does not answer").into());
+            match reply["_shards"]["failed"].as_u64() {
+                Some(0) => return Ok(()),
+                Some(_) if patience.wait() => {}
+                Some(_) => return Err(self.unreachable("a part of the index does not answer").into()),
+                None => return Err(self.foreign("an answer that does not say what it refreshed").into()),
             }
         }
     }
@@ -113,10 +118,8 @@ impl Server {
     fn search_part(&self, index: &str, lines: &[u8], count: usize) -> Result<Vec<Value>, Trouble> {
         let mut patience = self.patience();
         loop {
-            let mut reply = self.read(&Method::POST, &format!("/{index}/_msearch"), Body::Lines(lines))?;
-            let Value::Array(answers) = reply["responses"].take() else {
-                return Err(self.foreign("an answer to searches without answers").into());
-            };
+            let reply = self.read(&Method::POST, &format!("/{index}/_msearch"), Body::Lines(lines))?;
+            let answers = self.list(reply, "responses")?;
             let Some(failed) = answers.iter().find(|answer| !answer["error"].is_null()) else {
                 return match answers.len() == count {
                     true => Ok(answers),

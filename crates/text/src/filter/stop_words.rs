@@ -3,7 +3,7 @@
 //! Words of one and of two characters, stop words and others follow each other so that no processor can foresee it, and a
 //! wrong guess costs more than the lookup. So a word of up to seven bytes is a number, its bytes and its length, and each
 //! number has a slot that no other word of the set has: one look, without a branch. Longer words are numbers by their first
-//! eight bytes, and those few that are found by them are compared.
+//! seven bytes, and those few that are found by them are compared.
 
 use std::collections::BTreeSet;
 

@@ -184,9 +184,14 @@ impl UnitReader {
 
     /// The units of a text, appended to `units`.
     pub fn read(&self, text: &str, units: &mut Vec<Unit>) {
+        self.read_on::<true>(text, units);
+    }
+
+    /// The same; `NEWER`: see [`machine::run`].
+    pub(super) fn read_on<const NEWER: bool>(&self, text: &str, units: &mut Vec<Unit>) {
         let before = units.len();
         let mut bare = Bare { units, count: before };
-        let done = self.run(text, &mut bare);
+        let done = self.run::<NEWER>(text, &mut bare);
         let count = bare.count;
         units.truncate(if done { count } else { before });
         if !done {
@@ -209,7 +214,7 @@ impl UnitReader {
         units.reserve(expected);
         spans.clear();
         spans.reserve(expected);
-        if !self.run(text, &mut Placed { units, spans }) {
+        if !self.run::<true>(text, &mut Placed { units, spans }) {
             units.clear();
             spans.clear();
             let normalized = self.normalizer.normalize(text);
@@ -221,9 +226,9 @@ impl UnitReader {
     }
 
     /// Whether it could be done character by character.
-    fn run(&self, text: &str, sink: &mut impl Sink) -> bool {
+    fn run<const NEWER: bool>(&self, text: &str, sink: &mut impl Sink) -> bool {
         let mut done = false;
-        machine::run::<true>(Reading { reader: self, text, sink, done: &mut done });
+        machine::run::<NEWER>(Reading { reader: self, text, sink, done: &mut done });
         done
     }
 

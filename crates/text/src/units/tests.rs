@@ -5,8 +5,10 @@ use proptest::prelude::*;
 use std::sync::LazyLock;
 
 fn read(text: &str) -> Vec<Unit> {
-    let mut units = Vec::new();
+    let (mut units, mut portable) = (Vec::new(), Vec::new());
     UnitReader::shared().read(text, &mut units);
+    UnitReader::shared().read_on::<false>(text, &mut portable);
+    assert_eq!(units, portable, "every processor reads the same: {text:?}");
     units
 }
 

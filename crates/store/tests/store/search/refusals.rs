@@ -1,9 +1,12 @@
 //! What a server refuses, said in words with what to do about it.
 
 use super::subject::{call, clear, new_address, new_prefix, open, post, put};
+use leitong_fingerprint::Fingerprint;
 use leitong_store::opensearch::{OpenSearch, Options};
-use leitong_store::{Addition, Collection, Policy, Query, Record, Store, StoreError, Want};
-use std::time::Duration;
+use leitong_store::{
+    Addition, Collection, Policy, Probe, Query, Record, Space, SpaceSettings, Store, StoreError, Want,
+};
+use std::time::{Duration, Instant};
 
 fn collection(name: &str) -> Collection {
     Collection { name: name.into(), recipe: [1; 16], about: String::new(), spaces: Vec::new() }
@@ -26,6 +29,7 @@ macro_rules! says {
 pub(crate) fn all(url: &str) {
     nobody_there();
     somebody_else();
+    somebody_else_later();
     other_mappings(url);
     missing_index(url);
     read_only_index(url);
@@ -51,19 +55,31 @@ fn somebody_else() {
         ("200 OK", r#"{"version":{"number":"6.8.23"}}"#, "too old"),
         ("200 OK", r#"{"version":{"number":"7.9.3"}}"#, "too old"),
     ] {
-        let address = format!("opensearch+http://me:secret@{}", stub(status, body));
+        let address = format!("opensearch+http://me:secret@{}", stub(vec![(status, body)]));
         let error = OpenSearch::open(&address, Options::default()).err().unwrap().to_string();
         assert!(error.contains(words) && !error.contains("secret"), "{status} {body}: {error}");
     }
 }
 
-fn stub(status: &'static str, body: &'static str) -> std::net::SocketAddr {
+/// Somebody who is no longer who answered first: a proxy with a page of its own.
+fn somebody_else_later() {
+    let first = ("200 OK", r#"{"version":{"number":"8.1.0"}}"#);
+    for body in ["<html>hello</html>", "", "[]", r#"{"docs":1}"#] {
+        let store = open(&format!("opensearch+http://{}", stub(vec![first, ("200 OK", body)])));
+        let got = store.get("a", &["x"], Want::Record);
+        assert!(matches!(got, Err(StoreError::Foreign { .. })), "{body}: {got:?}");
+    }
+}
+
+/// Answers one request after the other, the last answer again and again.
+fn stub(answers: Vec<(&'static str, &'static str)>) -> std::net::SocketAddr {
     use std::io::{Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
-        for stream in listener.incoming().take(3) {
+        for (number, stream) in listener.incoming().take(9).enumerate() {
             let Ok(mut stream) = stream else { return };
+            let (status, body) = answers[number.min(answers.len() - 1)];
             _ = stream.read(&mut [0; 4096]);
             let length = body.len();
             _ = write!(
@@ -126,32 +142,45 @@ fn read_only_index(url: &str) {
 
 /// An index that no node has for a while, as when one is lost or the disk is slow: it is waited for, whatever is asked.
 fn index_on_its_way(url: &str) {
+    const PRINT: u64 = 0x1234_5678_9abc_def0;
+    let near = |print: u64| (Space::DOCUMENTS, Fingerprint::from(print));
     let address = new_address(url);
     let store = open(&address);
-    store.create(&collection("a")).unwrap();
-    store.add("a", vec![addition("x"), addition("y")]).unwrap();
+    let spaces = vec![SpaceSettings { space: Space::DOCUMENTS, width: 64, within: 3 }];
+    store.create(&Collection { spaces, ..collection("a") }).unwrap();
+    let mut first = addition("x");
+    first.record.signals.near.push(near(PRINT));
+    store.add("a", vec![first, addition("y")]).unwrap();
     let prefix = address.rsplit('/').next().unwrap().split('?').next().unwrap();
     let index = format!("{prefix}-1-documents");
     let settings = format!("{index}/_settings");
-    type Call = fn(&OpenSearch) -> Result<usize, StoreError>;
-    let calls: [(&str, Call); 5] = [
-        ("get", |store| Ok(store.get("a", &["x"], Want::Record)?.iter().flatten().count())),
-        ("find", |store| Ok(store.find("a", &[Query::default()])?.len())),
-        ("scan", |store| Ok(store.scan("a", None, 9, Want::Record)?.len() - 1)),
-        ("add", |store| Ok(store.add("a", vec![addition("x")])?.len())),
-        ("remove", |store| Ok(store.remove("a", &["y"])?.iter().flatten().count())),
+    let (space, fingerprint) = near(PRINT ^ 1);
+    let query =
+        Query { probes: vec![Probe::Near { space, fingerprint, within: 3 }], limit: 9, ..Query::default() };
+    type Call<'a> = &'a dyn Fn() -> Result<usize, StoreError>;
+    let calls: [(&str, Call<'_>); 5] = [
+        ("get", &|| Ok(store.get("a", &["x"], Want::Record)?.iter().flatten().count())),
+        ("find", &|| Ok(store.find("a", std::slice::from_ref(&query))?[0].candidates.len())),
+        ("scan", &|| Ok(store.scan("a", None, 9, Want::Record)?.len() - 1)),
+        ("add", &|| Ok(store.add("a", vec![addition("x")])?.len())),
+        ("remove", &|| Ok(store.remove("a", &["y"])?.iter().flatten().count())),
     ];
     for (name, call) in calls {
-        post(url, &format!("{index}/_close"), "");
-        put(url, &settings, r#"{"index.routing.allocation.enable":"none"}"#);
-        post(url, &format!("{index}/_open?wait_for_active_shards=0"), "");
+        let done = [
+            post(url, &format!("{index}/_close"), ""),
+            put(url, &settings, r#"{"index.routing.allocation.enable":"none"}"#),
+            post(url, &format!("{index}/_open?wait_for_active_shards=0"), ""),
+        ];
+        assert!(done.iter().all(|answer| answer.contains(r#""acknowledged":true"#)), "{done:?}");
+        let start = Instant::now();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_secs(3));
                 put(url, &settings, r#"{"index.routing.allocation.enable":"all"}"#);
             });
-            assert_eq!(call(&store).map_err(|error| error.to_string()), Ok(1), "{name}");
+            assert_eq!(call().map_err(|error| error.to_string()), Ok(1), "{name}");
         });
+        assert!(start.elapsed() > Duration::from_secs(2), "{name} did not have to wait");
     }
     clear(url, &address, &store);
 }

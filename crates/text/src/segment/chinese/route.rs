@@ -4,7 +4,7 @@
 //! that follows, which is what jieba starts from in every run between two of them; so a chunk with many runs is one
 //! computation. Each step is a pass over the whole chunk almost without branches, so that the processor looks up many
 //! characters at once instead of waiting for each in turn; a trial that walked down a trie at every character was a good
-//! third slower. Nothing is stored of the words that are found but the best one at each character.
+//! third slower. Of the words that are found only the best one at each character is remembered.
 
 use super::dictionary::{Dictionary, NEVER, SINGLE_TAG, STARTS_OWN, Single};
 use super::layout::*;
@@ -44,7 +44,8 @@ pub(super) struct Chunk {
     pub(super) codes: Vec<u16>,
     /// Byte offsets in the text; one more for the end.
     pub(super) offsets: Vec<u32>,
-    /// Where in the pair bitmap this character and the next are, then which node they have, or 0.
+    /// The row of this character in the pair bitmap, then where in it this character and the next are, then which node they
+    /// have, or 0.
     pairs: Vec<u32>,
     /// The nodes of this character and the next.
     nodes: Vec<u64>,

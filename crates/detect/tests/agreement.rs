@@ -1,7 +1,7 @@
 //! What the online operations call a duplicate the batch run does too, and the other way, over the whole edit set.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of a test")]
 
-use leitong_detect::batch::{Corpus, Options};
+use leitong_detect::batch::{Corpus, Incoming, Options};
 use leitong_detect::detector::{
     CheckOptions, Collection, CollectionSettings, Detector, Document, Evidence, Match, Question,
     SimilarOptions, When,
@@ -61,8 +61,11 @@ fn in_a_batch(documents: &[(String, String)]) -> Verdicts {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { folder: folder.path().to_owned(), memory: 1 << 28 };
     let mut corpus = Corpus::open(&options).unwrap();
+    let incoming =
+        |(id, text): &(String, String)| Incoming { id: id.clone(), text: text.clone(), spot: None };
+    let documents: Vec<Incoming> = documents.iter().map(incoming).collect();
     documents.chunks(4096).for_each(|part| corpus.push(part).unwrap());
-    let run = corpus.finish(&|_, _, _| {}).unwrap();
+    let run = corpus.finish(None, &|_, _, _| {}).unwrap();
     let mut verdicts = Verdicts::new();
     let mut called = |a: u32, b: u32, verdict: Verdict| {
         verdicts.insert((a as usize, b as usize), verdict);

@@ -20,6 +20,9 @@ pub enum BatchError {
         /// Which.
         path: PathBuf,
     },
+    /// A text cannot be read again where it came from.
+    #[error("{0}; has this input changed while it was read? start again")]
+    Original(std::io::Error),
     /// More documents than can be numbered.
     #[error("more than {} documents in one run; split the input and use --against", u32::MAX)]
     TooMany,

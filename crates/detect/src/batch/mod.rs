@@ -11,11 +11,12 @@
 //! ```
 //! Candidates and verdicts are those of the online operations: the same arithmetic proposes ([`leitong_store::Scoring`])
 //! and the same verifier ([`crate::verify`]) decides. Results are the same for any number of threads, and memory is bounded:
-//! what does not fit goes to files.
+//! what does not fit goes to files. A text that can be read again where it came from ([`Originals`]) is not copied.
 
 mod copies;
 mod error;
 mod lists;
+mod originals;
 mod pairs;
 mod propose;
 mod ranges;
@@ -27,12 +28,14 @@ mod spool;
 mod tests;
 
 pub use error::BatchError;
+pub use originals::{Incoming, Originals, Spot};
 pub use pairs::{Explained, Explainer, Pair};
 pub use run::Run;
 pub use select::{Fate, Selection};
 
 use spool::Spool;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How a run works.
 #[derive(Clone, Debug)]
@@ -89,8 +92,8 @@ impl Corpus {
         &self.spool.state.note
     }
 
-    /// Takes documents in: ids and texts.
-    pub fn push(&mut self, documents: &[(String, String)]) -> Result<(), BatchError> {
+    /// Takes documents in.
+    pub fn push(&mut self, documents: &[Incoming]) -> Result<(), BatchError> {
         if self.count() + documents.len() as u64 > u64::from(u32::MAX - 1) {
             return Err(BatchError::TooMany);
         }
@@ -102,8 +105,12 @@ impl Corpus {
         self.spool.checkpoint(note, false)
     }
 
-    /// All documents are there: finds the candidates.
-    pub fn finish(self, progress: Progress<'_>) -> Result<Run, BatchError> {
-        Run::new(self.spool.finish()?, self.memory, progress)
+    /// All documents are there: finds the candidates. Texts that have not been copied are read from `originals`.
+    pub fn finish(
+        self,
+        originals: Option<Arc<dyn Originals>>,
+        progress: Progress<'_>,
+    ) -> Result<Run, BatchError> {
+        Run::new(self.spool.finish(originals)?, self.memory, progress)
     }
 }

@@ -50,17 +50,16 @@ impl Run {
     /// Judges two documents and says why.
     pub fn explain(&self, explainer: &mut Explainer, a: u32, b: u32) -> Result<Explained, BatchError> {
         let Explainer { bench, reader, texts: [x, y], placed: [in_x, in_y] } = explainer;
-        let (id_a, text_a) = self.documents.read(a, x)?;
-        let (id_b, text_b) = self.documents.read(b, y)?;
-        in_x.read(text_a, reader);
-        in_y.read(text_b, reader);
+        let (text_a, text_b) = (self.documents.read(a, x)?, self.documents.read(b, y)?);
+        in_x.read(&text_a, reader);
+        in_y.read(&text_b, reader);
         self.weights_of(bench, (a, b), &in_x.reading)?;
         let evidence = evidence(&in_x.reading, &in_y.reading, &bench.weights, &mut bench.scratch);
-        let (texts, placed) = (Both { a: text_a, b: text_b }, Both { a: &*in_x, b: &*in_y });
+        let (texts, placed) = (Both { a: &*text_a, b: &*text_b }, Both { a: &*in_x, b: &*in_y });
         let aligned = PlacedPair { texts, placed, found: &evidence, scratch: &bench.scratch };
         Ok(Explained {
             pair: Pair { a, b, ruling: rule(&evidence), evidence, weighed: true },
-            ids: Both { a: id_a.to_owned(), b: id_b.to_owned() },
+            ids: Both { a: self.documents.id(a)?, b: self.documents.id(b)? },
             passages: aligned.extents(),
         })
     }

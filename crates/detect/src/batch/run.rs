@@ -81,7 +81,8 @@ impl Bench {
 
     pub(super) fn read_own(&mut self, run: &Run, ordinal: u32) -> Result<(), BatchError> {
         let Self { reader, own, bytes, .. } = self;
-        run.documents.with_text(ordinal, bytes, |text| reader.read(text, own))
+        reader.read(&run.documents.read(ordinal, bytes)?, own);
+        Ok(())
     }
 
     /// Gives every mark its weight: shared ones by the sources that have them, others fully.
@@ -105,7 +106,7 @@ impl Bench {
     /// What the document read last and another have in common.
     pub(super) fn compare(&mut self, run: &Run, other: u32) -> Result<Evidence, BatchError> {
         let Self { reader, other: reading, bytes, .. } = self;
-        run.documents.with_text(other, bytes, |text| reader.read(text, reading))?;
+        reader.read(&run.documents.read(other, bytes)?, reading);
         Ok(evidence(&self.own, &self.other, &self.weights, &mut self.scratch))
     }
 }

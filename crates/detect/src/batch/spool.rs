@@ -2,32 +2,43 @@
 //! the last checkpoint.
 //!
 //! ```text
-//! texts      id · text, one document after the other
+//! texts      id · text, one document after the other; of a text that can be read where it came from the id alone
 //! marks      the marks of each document as they come, 4 bytes each
-//! documents  an entry of 40 bytes each: where its text begins, lengths, number of marks and units, digest of its units
+//! documents  an entry of 48 bytes each: where its id begins, where its text came from, lengths, number of marks and units,
+//!            digest of its units
 //! state      how much of each file counts (JSON, replaced as a whole)
 //! ```
 
-use super::BatchError;
+use super::{BatchError, Incoming, Originals, Spot};
 use crate::verify::{Reader, Reading};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, ErrorKind, IoSlice, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Bytes of an entry.
-const ENTRY: usize = 40;
+const ENTRY: usize = 48;
+/// Of these files.
+const FORMAT: u32 = 2;
 /// Documents a thread reads at a time.
 const AT_A_TIME: usize = 32;
+
+/// The place of a text that is copied.
+const COPIED: u64 = u64::MAX;
 
 /// What is known of a document without its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) at: u64,
+    /// Where the record of the text is in the inputs; [`COPIED`] if the text stands behind the id.
+    pub(super) place: u64,
     pub(super) id: u32,
+    /// Bytes of the text, or of the record it is read from.
     pub(super) text: u32,
     /// All of them, equal ones too.
     pub(super) marks: u32,
@@ -40,24 +51,33 @@ impl Entry {
     fn bytes(&self) -> [u8; ENTRY] {
         let mut bytes = [0; ENTRY];
         bytes[..8].copy_from_slice(&self.at.to_le_bytes());
-        for (place, number) in [self.id, self.text, self.marks, self.units].into_iter().enumerate() {
-            bytes[8 + 4 * place..12 + 4 * place].copy_from_slice(&number.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.place.to_le_bytes());
+        for (nth, number) in [self.id, self.text, self.marks, self.units].into_iter().enumerate() {
+            bytes[16 + 4 * nth..20 + 4 * nth].copy_from_slice(&number.to_le_bytes());
         }
-        bytes[24..].copy_from_slice(&self.digest.to_le_bytes());
+        bytes[32..].copy_from_slice(&self.digest.to_le_bytes());
         bytes
     }
 
     fn parse(bytes: &[u8; ENTRY]) -> Self {
         let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let wide = |at: usize| u64::from(number(at)) | u64::from(number(at + 4)) << 32;
-        let digest = u128::from(wide(24)) | u128::from(wide(32)) << 64;
-        Self { at: wide(0), id: number(8), text: number(12), marks: number(16), units: number(20), digest }
+        let digest = u128::from(wide(32)) | u128::from(wide(40)) << 64;
+        let (id, text, marks, units) = (number(16), number(20), number(24), number(28));
+        Self { at: wide(0), place: wide(8), id, text, marks, units, digest }
+    }
+
+    /// Where the text can be read, if it is not copied.
+    fn spot(&self) -> Option<Spot> {
+        (self.place != COPIED).then_some(Spot { place: self.place, length: self.text })
     }
 }
 
 /// How much of the files counts, and what the reader of the input wants to remember.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
+    /// [`FORMAT`]; what an older version left is begun anew.
+    format: u32,
     pub(super) documents: u64,
     pub(super) texts: u64,
     pub(super) marks: u64,
@@ -86,10 +106,8 @@ impl Spool {
     pub(super) fn open(folder: &Path) -> Result<Self, BatchError> {
         std::fs::create_dir_all(folder).map_err(BatchError::at(folder))?;
         let path = folder.join("state");
-        let state: State = match std::fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
-            Err(_) => State::default(),
-        };
+        let state = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<State>(&bytes).ok());
+        let state = state.filter(|state| state.format == FORMAT).unwrap_or_default();
         let open = |name: &str, length: u64| {
             let path = folder.join(name);
             let file = OpenOptions::new().create(true).append(true).open(&path);
@@ -108,28 +126,28 @@ impl Spool {
     }
 
     /// Takes documents in, in order. The work is done on all cores.
-    pub(super) fn push(&mut self, documents: &[(String, String)]) -> Result<(), BatchError> {
-        let take = |documents: &[(String, String)]| {
+    pub(super) fn push(&mut self, documents: &[Incoming]) -> Result<(), BatchError> {
+        let take = |documents: &[Incoming]| {
             let mut bench = Bench::default();
-            documents.iter().map(|(id, text)| bench.take(id, text)).collect::<Vec<_>>()
+            documents.iter().map(|document| bench.take(document)).collect::<Vec<_>>()
         };
         let taken: Vec<Taken> = documents.par_chunks(AT_A_TIME).flat_map_iter(take).collect();
         let written = self.write_texts(documents);
         written.map_err(BatchError::at(&self.folder))?;
-        for ((id, text), mut taken) in documents.iter().zip(taken) {
+        for (document, mut taken) in documents.iter().zip(taken) {
             taken.entry.at = self.state.texts;
             let written = self.write(&taken);
             written.map_err(BatchError::at(&self.folder))?;
-            self.state.texts += (id.len() + text.len()) as u64;
+            self.state.texts += (document.id.len() + document.copied().len()) as u64;
             self.state.marks += taken.marks.len() as u64;
             self.state.documents += 1;
         }
         Ok(())
     }
 
-    /// Ids and texts, without gathering them first.
-    fn write_texts(&mut self, documents: &[(String, String)]) -> std::io::Result<()> {
-        let parts = documents.iter().flat_map(|(id, text)| [id, text]);
+    /// Ids, and texts that are copied, without gathering them first.
+    fn write_texts(&mut self, documents: &[Incoming]) -> std::io::Result<()> {
+        let parts = documents.iter().flat_map(|document| [&*document.id, document.copied()]);
         let mut parts: Vec<IoSlice<'_>> = parts.map(|part| IoSlice::new(part.as_bytes())).collect();
         let mut rest = &mut parts[..];
         // Empty ones do not count as written.
@@ -153,7 +171,7 @@ impl Spool {
     /// Writes down how far it has come.
     pub(super) fn checkpoint(&mut self, note: &str, complete: bool) -> Result<(), BatchError> {
         self.state.note = note.to_owned();
-        self.state.complete = complete;
+        (self.state.complete, self.state.format) = (complete, FORMAT);
         let saved = self.save();
         saved.map_err(BatchError::at(&self.folder))
     }
@@ -168,10 +186,17 @@ impl Spool {
     }
 
     /// What was taken in, to be read.
-    pub(super) fn finish(mut self) -> Result<Documents, BatchError> {
+    pub(super) fn finish(mut self, originals: Option<Arc<dyn Originals>>) -> Result<Documents, BatchError> {
         let note = std::mem::take(&mut self.state.note);
         self.checkpoint(&note, true)?;
-        Documents::open(&self.folder, self.state.documents)
+        Documents::open(&self.folder, self.state.documents, originals)
+    }
+}
+
+impl Incoming {
+    /// What is copied of its text.
+    fn copied(&self) -> &str {
+        if self.spot.is_some() { "" } else { &self.text }
     }
 }
 
@@ -191,7 +216,8 @@ struct Bench {
 }
 
 impl Bench {
-    fn take(&mut self, id: &str, text: &str) -> Taken {
+    fn take(&mut self, document: &Incoming) -> Taken {
+        let Incoming { id, text, spot } = document;
         let Self { reader, reading, units } = self;
         reader.read_in_order(text, reading);
         put_bytes(reading.units.iter().map(|unit| unit.value()), units);
@@ -199,8 +225,9 @@ impl Bench {
         put_bytes(reading.marks.iter().map(|mark| mark.hash), &mut marks);
         let entry = Entry {
             at: 0,
+            place: spot.map_or(COPIED, |spot| spot.place),
             id: id.len() as u32,
-            text: text.len() as u32,
+            text: spot.map_or(text.len() as u32, |spot| spot.length),
             marks: (marks.len() / 4) as u32,
             units: reading.units.len() as u32,
             digest: xxh3_128(units),
@@ -213,11 +240,12 @@ impl Bench {
 pub(super) struct Documents {
     pub(super) folder: PathBuf,
     texts: File,
+    originals: Option<Arc<dyn Originals>>,
     pub(super) entries: Vec<Entry>,
 }
 
 impl Documents {
-    fn open(folder: &Path, count: u64) -> Result<Self, BatchError> {
+    fn open(folder: &Path, count: u64, originals: Option<Arc<dyn Originals>>) -> Result<Self, BatchError> {
         let at = BatchError::at(folder);
         let read = || {
             let mut file = BufReader::new(File::open(folder.join("documents"))?);
@@ -230,7 +258,7 @@ impl Documents {
             Ok((File::open(folder.join("texts"))?, entries))
         };
         let (texts, entries) = read().map_err(at)?;
-        Ok(Self { folder: folder.to_owned(), texts, entries })
+        Ok(Self { folder: folder.to_owned(), texts, originals, entries })
     }
 
     pub(super) fn len(&self) -> u32 {
@@ -239,49 +267,29 @@ impl Documents {
 
     /// The text of a document.
     pub(super) fn text(&self, ordinal: u32) -> Result<String, BatchError> {
-        self.with_text(ordinal, &mut Vec::new(), str::to_owned)
+        Ok(self.read(ordinal, &mut Vec::new())?.into_owned())
     }
 
-    /// The id and the text of a document, in memory that is used again.
-    pub(super) fn read<'r>(
-        &self,
-        ordinal: u32,
-        room: &'r mut Vec<u8>,
-    ) -> Result<(&'r str, &'r str), BatchError> {
+    /// The text of a document, in memory that is used again.
+    pub(super) fn read<'r>(&self, ordinal: u32, room: &'r mut Vec<u8>) -> Result<Cow<'r, str>, BatchError> {
         let entry = &self.entries[ordinal as usize];
-        room.resize(entry.id as usize + entry.text as usize, 0);
-        self.texts.read_exact_at(room, entry.at).map_err(BatchError::at(&self.folder))?;
-        let utf8 = |bytes| simdutf8::basic::from_utf8(bytes).map_err(|_| BatchError::damaged(&self.folder));
-        let (id, text) = room.split_at(entry.id as usize);
-        Ok((utf8(id)?, utf8(text)?))
-    }
-
-    /// Calls `of` with the text of a document, in memory that is used again.
-    pub(super) fn with_text<T>(
-        &self,
-        ordinal: u32,
-        room: &mut Vec<u8>,
-        of: impl FnOnce(&str) -> T,
-    ) -> Result<T, BatchError> {
-        let entry = &self.entries[ordinal as usize];
+        if let Some(spot) = entry.spot() {
+            let originals = self.originals.as_ref().ok_or_else(|| BatchError::damaged(&self.folder))?;
+            return originals.text(spot, room).map_err(BatchError::Original);
+        }
         room.resize(entry.text as usize, 0);
         let at = entry.at + u64::from(entry.id);
         self.texts.read_exact_at(room, at).map_err(BatchError::at(&self.folder))?;
         let text = simdutf8::basic::from_utf8(room).map_err(|_| BatchError::damaged(&self.folder))?;
-        Ok(of(text))
+        Ok(Cow::Borrowed(text))
     }
 
     /// The id of a document.
     pub(super) fn id(&self, ordinal: u32) -> Result<String, BatchError> {
         let entry = &self.entries[ordinal as usize];
-        let bytes = self.bytes(entry.at, entry.id as usize)?;
+        let mut bytes = vec![0; entry.id as usize];
+        self.texts.read_exact_at(&mut bytes, entry.at).map_err(BatchError::at(&self.folder))?;
         String::from_utf8(bytes).map_err(|_| BatchError::damaged(&self.folder))
-    }
-
-    fn bytes(&self, at: u64, length: usize) -> Result<Vec<u8>, BatchError> {
-        let mut bytes = vec![0; length];
-        self.texts.read_exact_at(&mut bytes, at).map_err(BatchError::at(&self.folder))?;
-        Ok(bytes)
     }
 
     /// Calls `each` with the marks of every document, in order, equal ones too.

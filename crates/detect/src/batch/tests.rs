@@ -7,11 +7,13 @@ fn quiet(_: Stage, _: u64, _: u64) {}
 
 fn run(texts: &[&str], memory: u64) -> (tempfile::TempDir, Run) {
     let folder = tempfile::tempdir().unwrap();
-    let mut corpus = Corpus::open(&Options { folder: folder.path().to_owned(), memory }).unwrap();
-    let documents: Vec<(String, String)> =
-        texts.iter().enumerate().map(|(at, text)| (at.to_string(), (*text).to_owned())).collect();
+    let options = Options { folder: folder.path().to_owned(), memory };
+    let mut corpus = Corpus::open(&options).unwrap();
+    let document =
+        |(at, text): (usize, &&str)| Incoming { id: at.to_string(), text: (*text).into(), spot: None };
+    let documents: Vec<Incoming> = texts.iter().enumerate().map(document).collect();
     corpus.push(&documents).unwrap();
-    let run = corpus.finish(&quiet).unwrap();
+    let run = corpus.finish(None, &quiet).unwrap();
     (folder, run)
 }
 
@@ -135,4 +137,67 @@ proptest! {
             }
         }
     }
+}
+
+/// Texts in one string, each with something before it.
+struct Kept(String);
+
+impl Originals for Kept {
+    fn text<'r>(&self, spot: Spot, room: &'r mut Vec<u8>) -> std::io::Result<std::borrow::Cow<'r, str>> {
+        let from = spot.place as usize;
+        room.clear();
+        room.extend_from_slice(&self.0.as_bytes()[from..from + spot.length as usize]);
+        let text = std::str::from_utf8(room).unwrap();
+        text.strip_prefix("text: ").map(Into::into).ok_or_else(|| std::io::Error::other("it is another"))
+    }
+}
+
+#[test]
+fn texts_that_are_not_copied_are_read_where_they_came_from() {
+    let edited = LIBRARY.replace("正式开馆", "对外开放");
+    let texts = [LIBRARY, COLD, &edited, &LIBRARY.replace('，', " ")];
+    let mut all = String::new();
+    let mut documents = Vec::new();
+    for (at, text) in texts.iter().enumerate() {
+        let record = format!("text: {text}");
+        let spot = Spot { place: all.len() as u64, length: record.len() as u32 };
+        // One of them is copied all the same.
+        documents.push(Incoming {
+            id: at.to_string(),
+            text: (*text).into(),
+            spot: (at != 2).then_some(spot),
+        });
+        all += &record;
+    }
+    let read = |all: String| {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { folder: folder.path().to_owned(), memory: 1 << 26 };
+        let mut corpus = Corpus::open(&options).unwrap();
+        corpus.push(&documents).unwrap();
+        drop(corpus);
+        // Nothing was noted, so nothing counts; then everything.
+        let mut corpus = Corpus::open(&options).unwrap();
+        assert_eq!(corpus.count(), 0);
+        corpus.push(&documents).unwrap();
+        corpus.checkpoint("so far").unwrap();
+        drop(corpus);
+        let corpus = Corpus::open(&options).unwrap();
+        assert_eq!((corpus.count(), corpus.note()), (4, "so far"));
+        let copied = std::fs::metadata(folder.path().join("texts")).unwrap().len();
+        assert_eq!(copied as usize, 4 + edited.len(), "ids, and one text");
+        let kept = std::sync::Arc::new(Kept(all));
+        corpus.finish(Some(kept), &quiet).map(|run| (folder, run))
+    };
+    let (_folder, run) = read(all.clone()).unwrap();
+    let (_copies, copied) = self::run(&texts, 1 << 26);
+    for ordinal in 0..4 {
+        assert_eq!(run.text(ordinal).unwrap(), texts[ordinal as usize]);
+        assert_eq!(run.id(ordinal).unwrap(), ordinal.to_string());
+    }
+    let fates = |run: &Run| run.select(None, &quiet, &mut |_| Ok(())).unwrap().fates;
+    assert_eq!(fates(&run), fates(&copied));
+    let mut explain = (Explainer::default(), Explainer::default());
+    assert_eq!(run.explain(&mut explain.0, 2, 0).unwrap(), copied.explain(&mut explain.1, 2, 0).unwrap());
+    let failed = read(all.replace("text: ", "book: ")).err().unwrap().to_string();
+    assert!(failed.contains("it is another") && failed.contains("changed"), "{failed}");
 }

@@ -81,10 +81,14 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let (selection, found) = taken.select(args.batch.memory() / 16)?;
     let clusters = Clusters::new(args, &taken, &found, &selection.fates);
     match &args.output {
-        None => clusters.write(&fingerprints, &mut output::stdout())?,
+        None => {
+            clusters.write(&fingerprints, &mut output::stdout())?;
+            taken.stamps.check()?;
+        }
         Some(path) => {
             let mut file = Output::create(path)?;
             clusters.write(&fingerprints, &mut file)?;
+            taken.stamps.check()?;
             file.close()?.publish()?;
         }
     }

@@ -1,9 +1,10 @@
 //! Taking documents in: read, parsed and fingerprinted while the next are read; noted, so that a killed run goes on.
 
 use super::against::Against;
+use super::stamps::Stamps;
 use super::take::Intake;
 use super::work::Work;
-use super::{BatchArgs, Extras, Ranking, Skipped, Stages};
+use super::{BatchArgs, Extras, Inputs, Ranking, Skipped, Stages};
 use crate::input::raw::{self, Source, Wanted};
 use crate::output::{Failure, note};
 use leitong_detect::batch::{Corpus, Run};
@@ -36,6 +37,8 @@ pub(crate) struct Taken {
     pub(crate) run: Run,
     pub(crate) work: Work,
     pub(crate) sources: Vec<Source>,
+    /// What they were when reading began.
+    pub(crate) stamps: Stamps,
     pub(crate) wanted: Wanted,
     pub(crate) skipped: Skipped,
     /// Documents that the database has.
@@ -76,6 +79,7 @@ impl Job<'_> {
             block: self.args.block(),
             read: Some(Arc::new(AtomicU64::new(0))),
         };
+        let stamps = Stamps::of(&sources);
         let mut skipped = Skipped::default();
         let key = self.key(&sources)?;
         let (corpus, noted) = self.open(&work, &sources, key)?;
@@ -88,14 +92,21 @@ impl Job<'_> {
         self.copy_streams(&mut sources, &work)?;
         let bytes =
             sources.iter().filter_map(|source| source.path.metadata().ok()).map(|file| file.len()).sum();
-        let mut intake = Intake::new(self, &work, corpus, noted, skipped)?;
+        let inputs = Arc::new(Inputs::open(&sources, &wanted));
+        let mut intake = Intake::new(self, &work, (corpus, &inputs), noted, skipped)?;
         if !intake.is_complete() {
             intake.read_all(&sources, &wanted, bytes)?;
         }
         let (corpus, noted, skipped) = intake.done();
         let stages = Stages::new(self.quiet_out);
-        let run = corpus.finish(&|stage, done, total| stages.reached(stage, done, total))?;
-        Ok(Taken { run, work, sources, wanted, skipped, against: noted.against, bytes })
+        let run = corpus.finish(Some(inputs), &|stage, done, total| stages.reached(stage, done, total));
+        if let Err(changed) = stamps.check() {
+            // What was taken in is of no use any more.
+            work.remove();
+            return Err(changed);
+        }
+        let run = run?;
+        Ok(Taken { run, work, sources, stamps, wanted, skipped, against: noted.against, bytes })
     }
 
     /// The inputs and the flags that decide what is taken in.

@@ -9,18 +9,22 @@ pub(crate) mod evidence;
 pub(crate) mod fingerprints;
 mod found;
 mod intake;
+mod originals;
 mod rank;
 mod readers;
 pub(crate) mod size;
 mod stages;
+mod stamps;
 mod take;
 mod work;
 
 pub(crate) use against::AgainstArgs;
 pub(crate) use found::Found;
 pub(crate) use intake::{CODE_AGAINST, CODE_TAKEN, Job, Taken};
+pub(crate) use originals::Inputs;
 pub(crate) use rank::{Extras, Ranking};
 pub(crate) use stages::Stages;
+pub(crate) use stamps::changed;
 pub(crate) use work::Work;
 
 use crate::input::InputArgs;

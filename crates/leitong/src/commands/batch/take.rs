@@ -3,7 +3,7 @@
 use super::intake::{CODE_AGAINST, CODE_BAD, CODE_TAKEN, Job, Noted};
 use super::readers::read_sources;
 use super::work::{Columns, Work};
-use super::{OnError, Skipped};
+use super::{Inputs, OnError, Skipped};
 use crate::input::InputError;
 use crate::input::raw::{Doc, Read, Source, Wanted};
 use crate::output::{Failure, Progress};
@@ -55,6 +55,7 @@ impl Hasher for AsItIs {
 pub(super) struct Intake<'i> {
     job: &'i Job<'i>,
     corpus: Corpus,
+    inputs: &'i Inputs,
     columns: Columns,
     noted: Noted,
     ids: HashSet<[u8; SHORT], BuildHasherDefault<AsItIs>>,
@@ -67,7 +68,7 @@ impl<'i> Intake<'i> {
     pub(super) fn new(
         job: &'i Job<'i>,
         work: &Work,
-        mut corpus: Corpus,
+        (mut corpus, inputs): (Corpus, &'i Inputs),
         noted: Noted,
         skipped: Skipped,
     ) -> Result<Self, Failure> {
@@ -88,7 +89,7 @@ impl<'i> Intake<'i> {
             }
         }
         let checkpoint = corpus.count();
-        Ok(Self { job, corpus, columns, noted, ids, names, skipped, checkpoint })
+        Ok(Self { job, corpus, inputs, columns, noted, ids, names, skipped, checkpoint })
     }
 
     /// Whether there is nothing left to read.
@@ -163,7 +164,7 @@ impl<'i> Intake<'i> {
         let mut documents = Vec::with_capacity(good.len());
         for doc in good {
             self.aside(&doc)?;
-            documents.push((doc.id, doc.text));
+            documents.push(self.inputs.incoming(at, doc));
         }
         self.corpus.push(&documents)?;
         if self.corpus.count() - self.checkpoint >= CHECKPOINT { self.checkpoint() } else { Ok(()) }

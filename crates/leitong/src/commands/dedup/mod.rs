@@ -5,7 +5,6 @@ mod evidence;
 pub(crate) mod format;
 pub(crate) mod journal;
 pub(crate) mod kept;
-mod stamps;
 mod summary;
 mod write;
 
@@ -18,7 +17,6 @@ use crate::output::report::{self, Sample};
 use crate::output::{Exit, Failure, note};
 use alarm::Sources;
 use format::Layout;
-use stamps::Stamps;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use summary::Summary;
@@ -93,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let begun = Instant::now();
     args.fit_together()?;
     args.batch.use_threads();
-    let (taken, stamps) = args.against.with(|against| {
+    let taken = args.against.with(|against| {
         let mut extras = Extras::default();
         let ranking = Ranking::new(&args.keep, args.date.as_deref(), &args.prefer, &mut extras);
         let source = args.source.as_deref().map(|field| extras.slot(field));
@@ -108,12 +106,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         };
         let sources = fits(args)?;
         args.report.as_deref().map_or(Ok(()), report::check)?;
-        let stamps = Stamps::of(&sources);
         let work = args.batch.work(Some(&args.output))?;
         let taken = take_in(&job, work, args)?;
         let taken = if fields::need_copies(&sources) { checked(taken, args)? } else { taken };
         fields::warn_if_idle(&job.ranking, &taken)?;
-        Ok((taken, stamps))
+        Ok(taken)
     })?;
     if taken.run.count() == 0 && taken.skipped.count > 0 && taken.against == 0 {
         give_up(taken);
@@ -123,7 +120,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     }
     let layout = Layout::new(&args.output, &taken.sources, &taken.wanted)?;
     let mut sample = Sample::default();
-    let (selection, found) = taken.select_watched(args.batch.memory() / 16, &mut |pair| sample.push(pair))?;
+    let selected = taken.select_watched(args.batch.memory() / 16, &mut |pair| sample.push(pair));
+    let (selection, found) = match selected {
+        Ok(selected) => selected,
+        Err(failure) => return Err(ended(taken, failure)),
+    };
     let sources = args.source.as_ref().map(|_| Sources::read(&taken)).transpose()?;
     if sources.as_ref().is_some_and(|sources| !args.force && sources.alarm(args.alarm, &selection.fates)) {
         note(&format!(
@@ -134,22 +135,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     }
     let journal = args.journal_path();
     let files = Files { output: &args.output, removed: args.removed.as_deref(), journal: journal.as_deref() };
-    let decided = Decided {
-        taken: &taken,
-        fates: &selection.fates,
-        found: &found,
-        sources: sources.as_ref(),
-        stamps: &stamps,
-    };
+    let decided =
+        Decided { taken: &taken, fates: &selection.fates, found: &found, sources: sources.as_ref() };
     let written = match write::write(&decided, &layout, &files) {
         Ok(written) => written,
-        Err(failure) => {
-            if stamps.check().is_err() {
-                // What was taken in is of no use any more.
-                give_up(taken);
-            }
-            return Err(failure);
-        }
+        Err(failure) => return Err(ended(taken, failure)),
     };
     if let Some(path) = &args.report {
         report::write(path, &decided.facts(&written, &sample))?;
@@ -170,6 +160,17 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let exit = taken.skipped.exit(args.batch.on_error());
     give_up(taken);
     Ok(exit)
+}
+
+/// Why a run failed. Where an input has changed, that is why, and what was taken in is of no use any more.
+fn ended(taken: Taken, failure: Failure) -> Failure {
+    match taken.stamps.check() {
+        Ok(()) => failure,
+        Err(changed) => {
+            give_up(taken);
+            changed
+        }
+    }
 }
 
 /// Removes what was worked with.

@@ -5,8 +5,7 @@ use super::evidence;
 use super::format::{Format, Layout};
 use super::journal::{Entry, Head, Tail, VERSION};
 use super::kept::Kept;
-use super::stamps::Stamps;
-use crate::commands::batch::{CODE_AGAINST, CODE_TAKEN, Found, Taken};
+use crate::commands::batch::{CODE_AGAINST, CODE_TAKEN, Found, Taken, changed};
 use crate::input::raw::{self, Record};
 use crate::output::file::{Closed, Output};
 use crate::output::report::{Facts, Sample};
@@ -35,8 +34,6 @@ pub(super) struct Decided<'d> {
     pub(super) fates: &'d [Fate],
     pub(super) found: &'d Found,
     pub(super) sources: Option<&'d Sources>,
-    /// What the inputs were when reading began.
-    pub(super) stamps: &'d Stamps,
 }
 
 impl Decided<'_> {
@@ -122,12 +119,6 @@ pub(super) fn write(decided: &Decided<'_>, layout: &Layout, files: &Files<'_>) -
     writer.end(files)
 }
 
-/// Says that an input has changed, and which, where that is known.
-pub(super) fn changed(path: Option<&Path>) -> Failure {
-    let which = path.map_or("an input".into(), |path| format!("{}: this input", path.display()));
-    Failure::Input(format!("{which} has changed while it was read; nothing was written, start again"))
-}
-
 impl Writer<'_> {
     fn begin(&mut self) -> Result<(), Failure> {
         let text = self.decided.taken.wanted.options.text.clone();
@@ -208,7 +199,7 @@ impl Writer<'_> {
         });
         let journal = journal.transpose()?;
         // The same number of records is not the same records.
-        self.decided.stamps.check()?;
+        self.decided.taken.stamps.check()?;
         [removed, rows, journal, Some(out)].into_iter().flatten().try_for_each(Closed::publish)?;
         Ok(self.written)
     }

@@ -101,6 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         )));
     }
     let scored = score::all(&taken.run, &known)?;
+    taken.stamps.check()?;
     let measured = Measured {
         documents: taken.run.count(),
         positives: known.positives(),

@@ -104,10 +104,15 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     };
     let taken = job.take_in(args.batch.work(args.output.as_deref())?)?;
     let found = match &args.output {
-        None => write(args, &taken.run, &fingerprints, &mut output::stdout())?,
+        None => {
+            let found = write(args, &taken.run, &fingerprints, &mut output::stdout())?;
+            taken.stamps.check()?;
+            found
+        }
         Some(path) => {
             let mut file = Output::create(path)?;
             let found = write(args, &taken.run, &fingerprints, &mut file)?;
+            taken.stamps.check()?;
             file.close()?.publish()?;
             found
         }

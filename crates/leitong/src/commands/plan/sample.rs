@@ -1,12 +1,14 @@
 //! A run with a part of the documents, and how long each step took.
 
-use crate::commands::batch::Work;
+use crate::commands::batch::{Inputs, Work};
 use crate::input::InputError;
 use crate::input::raw::{self, Read, Shape, Source, Wanted};
 use crate::output::{Failure, Progress};
-use leitong_detect::batch::{Corpus, Explainer, Run};
+use leitong_detect::batch::{Corpus, Explainer, Incoming, Run};
 use parquet::file::reader::FileReader;
 use rayon::prelude::*;
+use std::fs::File;
+use std::io::{BufWriter, Read as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -45,6 +47,8 @@ pub(super) struct Sample {
 /// A source and a place of its file.
 struct Piece<'s> {
     source: &'s Source,
+    /// Which of the sources it is.
+    number: usize,
     place: u64,
     most: u64,
 }
@@ -57,12 +61,13 @@ fn length(source: &Source) -> u64 {
 fn pieces(sources: &[Source]) -> Vec<Piece<'_>> {
     let all: u64 = sources.iter().map(length).sum();
     if all <= SAMPLE {
-        return sources.iter().map(|source| Piece { source, place: 0, most: u64::MAX }).collect();
+        let whole = |(number, source)| Piece { source, number, place: 0, most: u64::MAX };
+        return sources.iter().enumerate().map(whole).collect();
     }
     let mut pieces: Vec<Piece<'_>> = Vec::new();
     for step in 0..PLACES {
-        let (mut place, mut left) = (all / PLACES * step, sources.iter());
-        let Some(source) = left.find(|source| {
+        let (mut place, mut left) = (all / PLACES * step, sources.iter().enumerate());
+        let Some((number, source)) = left.find(|(_, source)| {
             let inside = place < length(source);
             place -= if inside { 0 } else { length(source) };
             inside
@@ -73,9 +78,9 @@ fn pieces(sources: &[Source]) -> Vec<Piece<'_>> {
         let from_start = source.shape != Shape::Jsonl
             || source.path.extension().is_some_and(|end| end == "gz" || end == "zst");
         let place = if from_start { 0 } else { place };
-        match pieces.iter_mut().find(|piece| std::ptr::eq(piece.source, source) && piece.place == place) {
+        match pieces.iter_mut().find(|piece| piece.number == number && piece.place == place) {
             Some(piece) => piece.most += SAMPLE / PLACES,
-            None => pieces.push(Piece { source, place, most: SAMPLE / PLACES }),
+            None => pieces.push(Piece { source, number, place, most: SAMPLE / PLACES }),
         }
     }
     pieces
@@ -93,15 +98,16 @@ impl Sample {
         let mut corpus = Corpus::open(&work.options(memory))?;
         let mut ends = Vec::new();
         let begun = Instant::now();
+        let inputs = Arc::new(Inputs::open(sources, &wanted));
         for piece in pieces(sources) {
             wanted.read = Some(Arc::new(AtomicU64::new(0)));
-            sample.piece(&piece, &wanted, &mut corpus)?;
+            sample.piece(&piece, &wanted, &inputs, &mut corpus)?;
             ends.push(corpus.count() as u32);
         }
         sample.taking = begun.elapsed().as_secs_f64();
         sample.documents = corpus.count();
         let begun = Instant::now();
-        let run = corpus.finish(&|_, _, _| ())?;
+        let run = corpus.finish(Some(inputs), &|_, _, _| ())?;
         let mut pairs = Vec::new();
         let mut counts = (0, 0);
         run.select(None, &|_, _, _| (), &mut |pair| {
@@ -124,19 +130,25 @@ impl Sample {
         Ok(sample)
     }
 
-    fn piece(&mut self, piece: &Piece<'_>, wanted: &Wanted, corpus: &mut Corpus) -> Result<(), Failure> {
+    fn piece(
+        &mut self,
+        piece: &Piece<'_>,
+        wanted: &Wanted,
+        inputs: &Inputs,
+        corpus: &mut Corpus,
+    ) -> Result<(), Failure> {
         let (mut texts, mut failed, before) = (0, None, corpus.count());
         let read = || wanted.read.as_ref().map_or(0, |read| read.load(Ordering::Relaxed));
         raw::documents_from(piece.source, wanted, piece.place, &mut |batch| {
-            let mut documents: Vec<(String, String)> = Vec::with_capacity(batch.len());
+            let mut documents: Vec<Incoming> = Vec::with_capacity(batch.len());
             for read in batch {
                 match read {
-                    Read::Document(doc) => documents.push((doc.id, doc.text)),
+                    Read::Document(doc) => documents.push(inputs.incoming(piece.number, doc)),
                     Read::Broken(error) => self.broken.push(error),
                     Read::Bad(_) => {}
                 }
             }
-            texts += documents.iter().map(|(_, text)| text.len() as u64).sum::<u64>();
+            texts += documents.iter().map(|document| document.text.len() as u64).sum::<u64>();
             if let Err(error) = corpus.push(&documents) {
                 failed = Some(error);
             }
@@ -159,10 +171,13 @@ impl Sample {
         Ok(())
     }
 
-    /// The size of the work folder, and how long it takes to write as much again.
+    /// The size of the work folder, and how long it takes to write as much as the texts are.
     fn weigh(&mut self, work: &Work) -> Result<(), Failure> {
         let begun = Instant::now();
-        std::fs::copy(work.folder.join("texts"), work.folder.join("copy"))?;
+        std::io::copy(
+            &mut std::io::repeat(b' ').take(self.texts),
+            &mut BufWriter::with_capacity(1 << 18, File::create(work.folder.join("copy"))?),
+        )?;
         self.copying = begun.elapsed().as_secs_f64();
         for name in ["texts", "marks", "documents"] {
             self.folder += work.folder.join(name).metadata()?.len();

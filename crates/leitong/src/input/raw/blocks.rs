@@ -8,6 +8,8 @@ use std::ops::Range;
 pub(super) struct Block<'b> {
     /// Lines; the last one may lack its line break.
     pub(super) bytes: &'b [u8],
+    /// Where they begin in the stream.
+    pub(super) at: u64,
     /// The number of the first line, from 1.
     pub(super) first: u64,
     /// The number of the line behind them.
@@ -27,6 +29,8 @@ pub(super) struct Blocks<R> {
     room: Vec<u8>,
     /// What was read and has not been given out.
     carry: Range<usize>,
+    /// Where in the stream the memory begins.
+    at: u64,
     next_line: u64,
     /// In the middle of a line that is too long.
     skipping: bool,
@@ -38,7 +42,7 @@ impl<R: Read> Blocks<R> {
     pub(super) fn new(input: R, size: usize, limit: u64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let (room, carry) = (Vec::new(), 0..0);
-        Self { input, size, limit, room, carry, next_line: 1, skipping: false, ended: false }
+        Self { input, size, limit, room, carry, at: 0, next_line: 1, skipping: false, ended: false }
     }
 
     /// Reads as many bytes as a block has behind the first `filled`, which grow; says whether there were fewer.
@@ -62,6 +66,7 @@ impl<R: Read> Blocks<R> {
     fn begin(&mut self) -> usize {
         let carry = std::mem::take(&mut self.carry);
         let filled = carry.len();
+        self.at += carry.start as u64;
         self.room.copy_within(carry, 0);
         if self.room.len() > 8 * (self.size + filled) {
             self.room.truncate(filled);
@@ -85,10 +90,12 @@ impl<R: Read> Blocks<R> {
             }
             if self.skipping {
                 let Some(at) = memchr(b'\n', &self.room[..filled]) else {
+                    self.at += filled as u64;
                     filled = 0;
                     if self.ended { break } else { continue }
                 };
                 self.room.copy_within(at + 1..filled, 0);
+                self.at += at as u64 + 1;
                 filled -= at + 1;
                 self.skipping = false;
                 // The line that was too long has a number too.
@@ -101,6 +108,7 @@ impl<R: Read> Blocks<R> {
                 break;
             }
             if filled > self.limit {
+                self.at += filled as u64;
                 filled = 0;
                 (self.skipping, too_long) = (true, true);
                 break;
@@ -116,7 +124,7 @@ impl<R: Read> Blocks<R> {
         self.carry = whole..filled;
         let bytes = &self.room[..whole];
         self.next_line += count_lines(bytes);
-        Some(Block { bytes, first, next: self.next_line, too_long, broken })
+        Some(Block { bytes, at: self.at, first, next: self.next_line, too_long, broken })
     }
 }
 
@@ -126,18 +134,14 @@ fn count_lines(bytes: &[u8]) -> u64 {
     memchr_iter(b'\n', bytes).count() as u64 + u64::from(open)
 }
 
-/// The lines of a block, without their line feeds.
-pub(super) fn lines(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The lines of a block, without their line feeds, and where each begins.
+pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut from = 0;
     std::iter::from_fn(move || {
-        if bytes.is_empty() {
-            return None;
-        }
-        let (line, rest) = match memchr(b'\n', bytes) {
-            Some(end) => (&bytes[..end], &bytes[end + 1..]),
-            None => (bytes, &[][..]),
-        };
-        bytes = rest;
-        Some(line)
+        let rest = bytes.get(from..).filter(|rest| !rest.is_empty())?;
+        let (at, end) = (from, memchr(b'\n', rest).unwrap_or(rest.len()));
+        from += end + 1;
+        Some((at, &rest[..end]))
     })
 }
 
@@ -159,7 +163,9 @@ mod tests {
         let mut blocks = Blocks::new(text, size, limit as u64);
         while let Some(block) = blocks.next() {
             let mut next = block.first;
-            for line in lines(block.bytes) {
+            for (at, line) in lines(block.bytes) {
+                let at = block.at as usize + at;
+                assert_eq!(&text[at..at + line.len()], line, "where it stands");
                 found.push((next, (line.len() <= limit).then(|| line.to_vec())));
                 next += 1;
             }

@@ -8,17 +8,28 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// The document of a line. What is unusual in any way is left to the reader of all commands, which also says what is wrong.
-pub(super) fn document(line: &str, number: u64, source: &Source, wanted: &Wanted) -> Read {
+/// Others are told where their line stands: to read it again is as good as to keep the text.
+pub(super) fn document(
+    line: &str,
+    (number, place): (u64, Option<(u64, u32)>),
+    source: &Source,
+    wanted: &Wanted,
+) -> Read {
     match quick(line, wanted) {
         Some((id, text, extras)) => {
             let id = if id.is_empty() { source.place(number).to_string() } else { id.into_owned() };
-            Read::Document(Doc { id, text: text.into_owned(), number, extras })
+            Read::Document(Doc { id, text: text.into_owned(), number, extras, line: place })
         }
         None => match records::record(line, source.place(number), &wanted.options) {
             Ok(found) => Read::Document(found.into_doc(number, &wanted.extras)),
             Err(error) => Read::Bad(error),
         },
     }
+}
+
+/// The text of a line that was an ordinary record; nothing if it is not.
+pub(super) fn text<'l>(line: &'l str, wanted: &Wanted) -> Option<Cow<'l, str>> {
+    quick(line, wanted).map(|(_, text, _)| text)
 }
 
 type Quick<'l> = (Cow<'l, str>, Cow<'l, str>, Vec<Option<String>>);

@@ -7,6 +7,7 @@ use crate::input::lines::LineError;
 use crate::input::{InputError, STDIN};
 use crate::output::Failure;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::io::{BufRead, Seek, SeekFrom};
 
 /// Lines a thread parses at a time.
@@ -34,7 +35,8 @@ pub(super) fn documents(
     skip: u64,
     take: Take<'_>,
 ) -> Result<(), InputError> {
-    of_stream(source.stream(wanted.read.as_ref())?, source, wanted, skip, take);
+    let begins = source.has_places().then_some(0);
+    of_stream((source.stream(wanted.read.as_ref())?, begins), source, wanted, skip, take);
     Ok(())
 }
 
@@ -51,21 +53,37 @@ pub(super) fn documents_from(
     if place > 0 {
         file.skip_until(b'\n')?;
     }
+    let begins = Some(file.stream_position()?);
     let read = wanted.read.clone().unwrap_or_default();
-    of_stream(Counted(file, read), source, wanted, 0, take);
+    of_stream((Counted(file, read), begins), source, wanted, 0, take);
     Ok(())
 }
 
-fn of_stream(stream: impl std::io::Read, source: &Source, wanted: &Wanted, mut skip: u64, take: Take<'_>) {
+/// A stream, and where it begins in its file if its lines can be read by where they stand.
+type Placed<R> = (R, Option<u64>);
+
+/// A line: its number, where it stands in its block, and what it says.
+type Line<'l> = (u64, (usize, &'l [u8]));
+
+fn of_stream(
+    (stream, begins): Placed<impl std::io::Read>,
+    source: &Source,
+    wanted: &Wanted,
+    mut skip: u64,
+    take: Take<'_>,
+) {
     let limit = limit(source, wanted);
     let mut blocks = Blocks::new(stream, wanted.block, limit);
-    while let Some(Block { bytes, first, next, too_long, broken }) = blocks.next() {
-        let mut records: Vec<(u64, &[u8])> =
-            (first..).zip(lines(bytes)).filter(|(_, line)| is_record(line, source.shape)).collect();
+    while let Some(Block { bytes, at, first, next, too_long, broken }) = blocks.next() {
+        let mut records: Vec<Line<'_>> =
+            (first..).zip(lines(bytes)).filter(|(_, (_, line))| is_record(line, source.shape)).collect();
         let passed = skip.min(records.len() as u64);
         records.drain(..passed as usize);
         skip -= passed;
-        let parse = |(number, line): &(u64, &[u8])| parse(source, wanted, *number, line, limit);
+        let parse = |&(number, (from, line)): &Line<'_>| {
+            let place = begins.map(|begins| (begins + at + from as u64, line.len() as u32));
+            parse(source, wanted, (number, place), line, limit)
+        };
         let mut read: Vec<Read> =
             records.par_chunks(AT_A_TIME).flat_map_iter(|chunk| chunk.iter().map(parse)).collect();
         match too_long {
@@ -90,7 +108,13 @@ fn bad(source: &Source, number: u64, error: &LineError) -> Read {
     Read::Bad(InputError::new(source.place(number), error))
 }
 
-fn parse(source: &Source, wanted: &Wanted, number: u64, line: &[u8], limit: u64) -> Read {
+fn parse(
+    source: &Source,
+    wanted: &Wanted,
+    (number, place): (u64, Option<(u64, u32)>),
+    line: &[u8],
+    limit: u64,
+) -> Read {
     if line.len() as u64 > limit {
         return bad(source, number, &LineError::TooLong(limit >> 20));
     }
@@ -101,7 +125,7 @@ fn parse(source: &Source, wanted: &Wanted, number: u64, line: &[u8], limit: u64)
     // A mark of the encoding before the first line is none of it.
     let text = if number == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
     if source.shape == Shape::Jsonl {
-        return json::document(text, number, source, wanted);
+        return json::document(text, (number, place), source, wanted);
     }
     let text = text.strip_suffix('\r').unwrap_or(text);
     if text.trim().is_empty() {
@@ -110,7 +134,13 @@ fn parse(source: &Source, wanted: &Wanted, number: u64, line: &[u8], limit: u64)
     }
     let id = if source.name == STDIN { number.to_string() } else { source.place(number).to_string() };
     let extras = vec![None; wanted.extras.len()];
-    Read::Document(Doc { id, text: text.to_owned(), number, extras })
+    Read::Document(Doc { id, text: text.to_owned(), number, extras, line: None })
+}
+
+/// The text of a line that has been read before; nothing if it is no longer what it was.
+pub(crate) fn text_again<'l>(line: &'l [u8], wanted: &Wanted) -> Option<Cow<'l, str>> {
+    let line = simdutf8::basic::from_utf8(line).ok()?;
+    json::text(line.strip_prefix('\u{feff}').unwrap_or(line), wanted)
 }
 
 pub(super) fn again(
@@ -122,7 +152,7 @@ pub(super) fn again(
     let Ok(stream) = source.stream(wanted.read.as_ref()) else { return Ok(()) };
     let mut blocks = Blocks::new(stream, wanted.block, limit(source, wanted));
     while let Some(block) = blocks.next() {
-        for (number, line) in (block.first..).zip(lines(block.bytes)) {
+        for (number, (_, line)) in (block.first..).zip(lines(block.bytes)) {
             if is_record(line, source.shape) {
                 each(&Record {
                     shape: source.shape,
@@ -140,7 +170,7 @@ pub(super) fn again(
 
 /// A line of text as an object; JSON lines are objects.
 fn object(source: &Source, wanted: &Wanted, number: u64, line: &[u8]) -> Option<String> {
-    match parse(source, wanted, number, line, u64::MAX) {
+    match parse(source, wanted, (number, None), line, u64::MAX) {
         Read::Document(Doc { id, text, .. }) if source.shape == Shape::Lines => {
             Some(serde_json::json!({ "id": id, "text": text }).to_string())
         }

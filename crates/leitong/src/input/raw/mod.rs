@@ -14,6 +14,7 @@ mod parquet;
 mod separated;
 mod sources;
 
+pub(crate) use lines::text_again;
 pub(crate) use parquet::open as open_parquet;
 pub(crate) use separated::header;
 pub(crate) use sources::{Source, expand};
@@ -65,6 +66,8 @@ pub(crate) struct Doc {
     pub(crate) number: u64,
     /// The fields wanted besides, in their order.
     pub(crate) extras: Vec<Option<String>>,
+    /// Where its line begins and how long it is, where reading that again is as good as keeping the text.
+    pub(crate) line: Option<(u64, u32)>,
 }
 
 /// What reading gives, in order.
@@ -99,8 +102,7 @@ pub(crate) fn documents(source: &Source, wanted: &Wanted, skip: u64, take: Take<
 
 /// Documents of a source from about a place of its file on, where it has places; else from its beginning.
 pub(crate) fn documents_from(source: &Source, wanted: &Wanted, place: u64, take: Take<'_>) {
-    let plain = source.path.extension().is_none_or(|end| end != "gz" && end != "zst");
-    if place == 0 || source.shape != Shape::Jsonl || !plain {
+    if place == 0 || !source.has_places() {
         return documents(source, wanted, 0, take);
     }
     // What cannot be read is for the run to say.
@@ -173,7 +175,7 @@ impl Document {
                 .filter(|value| !value.is_empty())
         };
         let extras = extras.iter().map(value).collect();
-        Doc { id: self.id, text: self.text, number, extras }
+        Doc { id: self.id, text: self.text, number, extras, line: None }
     }
 }
 

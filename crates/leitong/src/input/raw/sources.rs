@@ -80,6 +80,12 @@ impl Source {
         self.path.as_os_str() == "-" || (self.shape == Shape::Parquet && compressed)
     }
 
+    /// Whether a line can be read by where it stands.
+    pub(crate) fn has_places(&self) -> bool {
+        let compressed = matches!(self.path.extension().and_then(|end| end.to_str()), Some("gz" | "zst"));
+        self.shape == Shape::Jsonl && (self.spooled || !compressed)
+    }
+
     /// Copies it to a file and reads it there from now on.
     pub(crate) fn copy_to(&mut self, copy: &Path) -> Result<(), InputError> {
         let failed = |error: &dyn std::fmt::Display| {

@@ -147,7 +147,9 @@ fn an_input_that_is_rewritten_while_it_is_read() {
         room.write("in.jsonl", lines(10));
         // A pipe is read behind it, so that the run waits in between for as long as it takes.
         assert!(std::process::Command::new("mkfifo").arg(room.at("pipe.jsonl")).status().unwrap().success());
-        let (folder, own, second) = (room.path().to_owned(), lines(20), second.to_owned());
+        // One is a copy of what the first file had, which has to be read there again.
+        let own = lines(20) + &format!("{}\n", document("copy", &format!("编辑部转载：{}", text(10))));
+        let (folder, second) = (room.path().to_owned(), second.to_owned());
         std::thread::spawn(move || {
             let feed = || std::fs::OpenOptions::new().write(true).open(folder.join("pipe.jsonl")).unwrap();
             let mut first = feed();
@@ -169,12 +171,12 @@ fn an_input_that_is_rewritten_while_it_is_read() {
         let run = room.run(&["dedup", "in.jsonl", "pipe.jsonl", "-o", "out.jsonl", "--removed", "why.jsonl"]);
         (room, run)
     };
-    // The same number of records, and of bytes.
-    for replaced in [false, true] {
-        let (room, run) = read_twice(&lines(30), replaced);
+    // The same number of records, and of bytes; or nothing that was there before.
+    for (second, replaced) in [(lines(30), false), (lines(30), true), ("{}\n".to_owned(), false)] {
+        let (room, run) = read_twice(&second, replaced);
         assert_eq!(run.code, 3, "{}", run.err);
         assert!(
-            run.err.contains("in.jsonl: this input has changed while it was read; nothing was written"),
+            run.err.contains("in.jsonl: this input has changed while it was read; no file was written"),
             "{}",
             run.err
         );

@@ -1,6 +1,6 @@
-//! Whether inputs are what they were when reading began: they are read twice, and what is copied must be what was judged.
+//! Whether inputs are what they were when reading began: they are read more than once, and what is judged, told and copied must
+//! be the same.
 
-use super::write::changed;
 use crate::input::raw::Source;
 use crate::output::Failure;
 use std::os::unix::fs::MetadataExt;
@@ -28,8 +28,14 @@ impl Stamp {
     }
 }
 
+/// Says that an input has changed, and which, where that is known.
+pub(crate) fn changed(path: Option<&Path>) -> Failure {
+    let which = path.map_or("an input".into(), |path| format!("{}: this input", path.display()));
+    Failure::Input(format!("{which} has changed while it was read; no file was written, start again"))
+}
+
 /// What all inputs had.
-pub(super) struct Stamps(Vec<(PathBuf, Option<Stamp>)>);
+pub(crate) struct Stamps(Vec<(PathBuf, Option<Stamp>)>);
 
 impl Stamps {
     pub(super) fn of(sources: &[Source]) -> Self {
@@ -38,7 +44,7 @@ impl Stamps {
     }
 
     /// Whether all inputs still have it.
-    pub(super) fn check(&self) -> Result<(), Failure> {
+    pub(crate) fn check(&self) -> Result<(), Failure> {
         match self.0.iter().find(|(path, then)| Stamp::of(path) != *then) {
             Some((path, _)) => Err(changed(Some(path))),
             None => Ok(()),

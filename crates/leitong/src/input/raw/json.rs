@@ -344,10 +344,15 @@ mod tests {
         for line in &lines {
             let slow = records::record(line, source.place(3), &wanted.options);
             let slow = slow.map(|found| found.into_doc(3, &wanted.extras)).map_err(|error| error.to_string());
-            let fast = match document(line, 3, &source, &wanted) {
+            let mut fast = match document(line, (3, Some((70, 7))), &source, &wanted) {
                 Read::Document(doc) => Ok(doc),
                 Read::Bad(error) | Read::Broken(error) => Err(error.to_string()),
             };
+            if let Ok(Doc { text: own, line: place, .. }) = &mut fast {
+                // Whatever is told where it stands has the same text there.
+                let again = text(line, &wanted);
+                assert_eq!(place.take().map(|_| own.as_str()), again.as_deref(), "{line}");
+            }
             assert_eq!(fast, slow, "{line}");
             quick_ones += usize::from(quick(line, &wanted).is_some());
         }

@@ -30,6 +30,11 @@ pub struct Evidence {
     pub verbatim: f64,
     /// Differences inside passages.
     pub gaps: u32,
+    /// Units in these differences, the longer side of each.
+    pub differing: u32,
+    /// Units from the first passage to the last that are not shared, of the text that has fewer of them: what both have filled
+    /// in between.
+    pub between: u32,
     /// Numbers.
     pub numbers: Numbers,
 }
@@ -55,6 +60,7 @@ pub fn evidence(x: &Reading, y: &Reading, weights: &[u32], scratch: &mut Scratch
     let weight = |i: usize, j: usize| weights.get(if swapped { j } else { i }).copied().unwrap_or(FULL);
     scratch.align((&a.units, &b.units), (&a.marks, &b.marks), weight);
     weigh(scratch);
+    let mut extent = Extent::default();
     for passage in &scratch.passages {
         found.matched += passage.matched;
         found.runs += 1 + passage.gaps;
@@ -62,12 +68,14 @@ pub fn evidence(x: &Reading, y: &Reading, weights: &[u32], scratch: &mut Scratch
         found.rare += rare;
         found.gaps += passage.gaps;
         found.add_passage(passage.matched, rare, passage.differing);
+        extent.add(passage.a, passage.b);
     }
+    found.between = extent.between(found.matched);
     if found.matched > 0 {
-        let Scratch { numbers: [numbers_a, numbers_b], partner_a, passage_of, passages, .. } = scratch;
+        let Scratch { numbers: [numbers_a, numbers_b], partner_a, passage_of, .. } = scratch;
         numbers::find(&a.units, numbers_a);
         numbers::find(&b.units, numbers_b);
-        let aligned = Aligned { partners: partner_a, passage_of, passages };
+        let aligned = Aligned { partners: partner_a, passage_of };
         found.numbers = numbers::compare((&a.units, &b.units), (numbers_a, numbers_b), &aligned);
     }
     found
@@ -83,6 +91,7 @@ impl Evidence {
     /// Counts a passage.
     pub(super) fn add_passage(&mut self, matched: u32, rare: f64, differing: u32) {
         let score = rare - f64::from(differing);
+        self.differing += differing;
         self.best = self.best.max(score);
         if score >= SCATTERED {
             self.scattered += score;
@@ -90,6 +99,24 @@ impl Evidence {
         if differing == 0 && matched >= VERBATIM && rare >= VERBATIM_RARE * f64::from(matched) {
             self.verbatim += rare;
         }
+    }
+}
+
+/// Where passages lie in both texts: from where the first begins to where the last ends.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Extent(Option<[(u32, u32); 2]>);
+
+impl Extent {
+    pub(super) fn add(&mut self, a: (u32, u32), b: (u32, u32)) {
+        let [old_a, old_b] = self.0.unwrap_or([a, b]);
+        let both = |old: (u32, u32), new: (u32, u32)| (old.0.min(new.0), old.1.max(new.1));
+        self.0 = Some([both(old_a, a), both(old_b, b)]);
+    }
+
+    /// What is not shared in it, of the text that has less.
+    pub(super) fn between(self, matched: u32) -> u32 {
+        let shorter = self.0.map(|places| places.map(|(from, to)| to - from)).into_iter().flatten().min();
+        shorter.unwrap_or(0).saturating_sub(matched)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Numbers: what an exchange rate, a case count or a visit differs in while everything else stays.
 
-use super::align::{FREE, GAP, Passage};
+use super::align::FREE;
 use leitong_text::units::{Numeral, Unit};
 
 /// How the numbers of two texts compare. Digits and Chinese numerals alike, unless it says otherwise.
@@ -18,9 +18,6 @@ pub struct Numbers {
     pub only_b: u32,
     /// Numbers that stand at the same place of a passage and differ.
     pub conflicts: u32,
-    /// Numbers that stand against others from the first passage to the last, and just around them: what a form is filled
-    /// in with. Numbers of a header, or of what was cut off, are not among them.
-    pub framed: u32,
 }
 
 /// A text is taken to have a number in so many units, up to so many numbers: one date that differs must not count as all
@@ -41,11 +38,23 @@ impl Numbers {
         self.arabic_only_a.max(self.arabic_only_b) == 0
     }
 
+    /// Numbers of either that the other lacks: so many stand against each other.
+    #[must_use]
+    pub fn against(&self) -> u32 {
+        self.only_a.min(self.only_b)
+    }
+
+    /// Numbers that both texts have.
+    #[must_use]
+    pub fn in_common(&self) -> u32 {
+        self.in_a.saturating_sub(self.only_a)
+    }
+
     /// Numbers that stand against numbers, as a share of those of the first, which has so many units.
     #[must_use]
     pub fn different(&self, units: u32) -> f64 {
         let expected = (f64::from(units) / UNITS_A_NUMBER).clamp(1.0, FEW);
-        f64::from(self.only_a.min(self.only_b)) / f64::from(self.in_a).max(expected)
+        f64::from(self.against()) / f64::from(self.in_a).max(expected)
     }
 }
 
@@ -55,8 +64,6 @@ pub(super) struct Aligned<'a> {
     pub(super) partners: &'a [u32],
     /// The passage of every unit of the first.
     pub(super) passage_of: &'a [u32],
-    /// The passages.
-    pub(super) passages: &'a [Passage],
 }
 
 /// A number in a text.
@@ -129,20 +136,7 @@ pub(super) fn compare(
         only(&hashes(in_a, |number| number.arabic), &hashes(in_b, |number| number.arabic));
     let (only_a, only_b) = only(&hashes(in_a, |_| true), &hashes(in_b, |_| true));
     let conflicts = in_a.iter().filter(|number| conflicts(a, b, number, aligned)).count() as u32;
-    let framed = if only_a.min(only_b) > 0 { framed(in_a, in_b, aligned.passages) } else { 0 };
-    Numbers { arabic_only_a, arabic_only_b, in_a: in_a.len() as u32, only_a, only_b, conflicts, framed }
-}
-
-/// How many numbers stand against others from the first passage to the last, and as far around as a difference may reach.
-fn framed(in_a: &[Number], in_b: &[Number], passages: &[Passage]) -> u32 {
-    let inside = |numbers: &[Number], place: fn(&Passage) -> (u32, u32)| {
-        let from = passages.iter().map(|passage| place(passage).0).min().unwrap_or(0);
-        let to = passages.iter().map(|passage| place(passage).1).max().unwrap_or(0);
-        let (from, to) = (from.saturating_sub(GAP as u32), to + GAP as u32);
-        hashes(numbers, |number| number.start >= from && number.end <= to)
-    };
-    let (only_a, only_b) = only(&inside(in_a, |passage| passage.a), &inside(in_b, |passage| passage.b));
-    only_a.min(only_b)
+    Numbers { arabic_only_a, arabic_only_b, in_a: in_a.len() as u32, only_a, only_b, conflicts }
 }
 
 /// How far around a number the ends of the difference it stands in are looked for.
@@ -150,7 +144,7 @@ const AROUND: usize = 10;
 
 /// Whether a number of the first text is aligned with another number of the second.
 fn conflicts(a: &[Unit], b: &[Unit], number: &Number, aligned: &Aligned<'_>) -> bool {
-    let Aligned { partners, passage_of, .. } = aligned;
+    let Aligned { partners, passage_of } = aligned;
     let numeral = |at: usize| b.get(at).is_some_and(|unit| unit.numeral().is_some());
     let (start, end) = (number.start as usize, number.end as usize);
     let matched = partners[start..end].iter().filter(|&&partner| partner != FREE).count();

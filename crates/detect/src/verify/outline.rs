@@ -4,7 +4,7 @@
 //! chain that keep it exactly counts as equal. It sees less than an alignment, and the answer says that it did.
 
 use super::align::GAP;
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Extent};
 use super::numbers::Numbers;
 use super::reading::Reading;
 use super::{FULL, numbers};
@@ -40,7 +40,9 @@ impl Sketch {
 /// A chain of marks that both texts have.
 #[derive(Clone, Copy, Default)]
 struct Chain {
-    /// The place of its last mark in either text.
+    /// The place of its first mark in either text.
+    first: (u32, u32),
+    /// The place of its last.
     last: (u32, u32),
     matched: u32,
     rare: u64,
@@ -62,6 +64,7 @@ pub fn sketch_evidence(x: &Sketch, y: &Sketch, weights: &[u32]) -> Evidence {
     seeds.sort_unstable();
     let chains = chain(&seeds);
     let mut found = Evidence { swapped, a: a.units, b: b.units, ..Evidence::default() };
+    let mut extent = Extent::default();
     for chain in chains {
         found.matched += chain.matched;
         found.runs += chain.runs;
@@ -69,6 +72,8 @@ pub fn sketch_evidence(x: &Sketch, y: &Sketch, weights: &[u32]) -> Evidence {
         found.rare += rare;
         found.gaps += chain.runs - 1;
         found.add_passage(chain.matched, rare, chain.differing);
+        let run = RUN as u32;
+        extent.add((chain.first.0, chain.last.0 + run), (chain.first.1, chain.last.1 + run));
     }
     // Overlapping chains may count a unit twice.
     let most = a.units;
@@ -76,6 +81,7 @@ pub fn sketch_evidence(x: &Sketch, y: &Sketch, weights: &[u32]) -> Evidence {
         found.rare *= f64::from(most) / f64::from(found.matched);
         found.matched = most;
     }
+    found.between = extent.between(found.matched);
     found.numbers = compare(&a.numbers, &b.numbers);
     found
 }
@@ -105,6 +111,7 @@ fn chain(seeds: &[(u32, u32, u32)]) -> Vec<Chain> {
                 chain.last = (i, j);
             }
             None => chains.push(Chain {
+                first: (i, j),
                 last: (i, j),
                 matched: run,
                 rare: u64::from(run) * weight,
@@ -122,7 +129,6 @@ fn compare(a: &[u64], b: &[u64]) -> Numbers {
     };
     let (arabic_only_a, arabic_only_b) = numbers::only(&arabic(a), &arabic(b));
     let (only_a, only_b) = numbers::only(a, b);
-    // Where the numbers stand is not kept: any may stand between the passages, none is known to stand inside one.
-    let framed = only_a.min(only_b);
-    Numbers { arabic_only_a, arabic_only_b, in_a: a.len() as u32, only_a, only_b, conflicts: 0, framed }
+    // Where the numbers stand is not kept: none is known to stand inside a passage.
+    Numbers { arabic_only_a, arabic_only_b, in_a: a.len() as u32, only_a, only_b, conflicts: 0 }
 }

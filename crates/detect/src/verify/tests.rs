@@ -117,23 +117,69 @@ fn a_part_of_a_much_longer_text_has_to_be_most_of_the_shorter() {
 
 #[test]
 fn pieces_of_a_form_are_no_quotes() {
-    let pieces: Vec<String> = (0..3).map(|at| NEWS.chars().skip(at * 30).take(22).collect()).collect();
-    let filled = |by: u32, numbers: [u32; 2], head: &str| {
-        let words = |at: usize| moved(OTHER, by).chars().skip(at * 30).take(22).collect::<String>();
-        let [first, second] = numbers;
-        format!("{head}{}{}{first}元{}{}{second}人{}", pieces[0], words(0), pieces[1], words(1), pieces[2])
+    let form = format!("{NEWS}{OTHER}{}", moved(NEWS, 3));
+    // So many pieces of the form, each followed by words and a number of the page's own.
+    let page = |pieces: usize, by: u32, numbers: [u32; 4]| -> String {
+        let of = |text: &str, from: usize, length: usize| -> String {
+            text.chars().filter(|c| c.is_alphanumeric()).skip(from).take(length).collect()
+        };
+        let own = moved(&form, by);
+        let each = numbers.iter().take(pieces).enumerate();
+        each.map(|(at, number)| format!("{}{}{number}", of(&form, at * 55, 50), of(&own, at * 30, 25)))
+            .collect()
     };
-    let (found, ruling) = judge(&filled(7, [315, 48], ""), &filled(9, [296, 51], ""));
+    let (found, ruling) = judge(&page(4, 7, [315, 48, 26, 7]), &page(4, 9, [296, 51, 33, 8]));
     assert_eq!(ruling.verdict, Verdict::Different, "{found:?}");
-    assert!(reason(&found, ruling).contains("numbers differ"), "{}", reason(&found, ruling));
-    let (found, ruling) = judge(&filled(7, [315, 48], ""), &filled(9, [315, 48], ""));
-    assert_eq!(ruling.verdict, Verdict::Quotes, "with the same numbers: {found:?}");
-    let heads = [11, 13].map(|by| moved(OTHER, by).chars().take(12).collect::<String>());
+    assert!(reason(&found, ruling).contains("form"), "{}", reason(&found, ruling));
+    let (found, ruling) = judge(&page(4, 7, [315, 48, 26, 7]), &page(4, 9, [315, 48, 26, 7]));
+    assert_ne!(ruling.verdict, Verdict::Different, "with the same numbers: {found:?}");
+    let (found, ruling) = judge(&page(2, 7, [315, 48, 0, 0]), &page(2, 9, [296, 48, 0, 0]));
+    assert_eq!(ruling.verdict, Verdict::Quotes, "a post that is passed on looks the same: {found:?}");
+    let around = format!("{}{}", moved(&form, 11), moved(&form, 17));
     let (found, ruling) = judge(
-        &filled(7, [315, 48], &format!("20日{}", heads[0])),
-        &filled(9, [315, 48], &format!("36日{}", heads[1])),
+        &format!("{}{around}", page(4, 7, [315, 48, 26, 7])),
+        &format!("{}{}", moved(&around, 2), page(4, 9, [296, 51, 33, 8])),
     );
-    assert_eq!(ruling.verdict, Verdict::Quotes, "other numbers in a header: {found:?}");
+    assert_eq!(ruling.verdict, Verdict::Quotes, "if most of both is something else: {found:?}");
+}
+
+#[test]
+fn a_form_is_common_reworded_filled_in_or_has_other_numbers_only() {
+    let numbers = Numbers { in_a: 9, only_a: 3, only_b: 4, ..Numbers::default() };
+    let rare = Evidence {
+        a: 600,
+        b: 640,
+        matched: 360,
+        rare: 340.0,
+        runs: 8,
+        best: 200.0,
+        numbers,
+        ..Evidence::default()
+    };
+    let verdict = |found: Evidence| rule(&found).verdict;
+    assert_eq!(verdict(rare), Verdict::Quotes);
+    let other = Numbers { in_a: 4, only_a: 4, ..numbers };
+    assert_eq!(verdict(Evidence { numbers: other, ..rare }), Verdict::Different, "no number in common");
+    for form in [
+        Evidence { rare: 170.0, ..rare },
+        Evidence { differing: 20, ..rare },
+        Evidence { between: 50, ..rare },
+    ] {
+        assert_eq!(verdict(form), Verdict::Different, "{form:?}");
+        let same = Numbers { only_a: 0, ..numbers };
+        assert_eq!(
+            verdict(Evidence { numbers: same, ..form }),
+            Verdict::Quotes,
+            "no number stands against another"
+        );
+        let many = Numbers { in_a: 90, ..numbers };
+        assert_eq!(verdict(Evidence { numbers: many, ..form }), Verdict::Quotes, "revised, not filled in");
+        assert_eq!(
+            verdict(Evidence { b: 1100, ..form }),
+            Verdict::Quotes,
+            "the longer is mostly something else"
+        );
+    }
 }
 
 #[test]
@@ -247,6 +293,32 @@ proptest! {
             let ascending = passage.equal.windows(2).all(|w| w[0].a.end <= w[1].a.start && w[0].b.end <= w[1].b.start);
             prop_assert!(ascending, "{passage:?}");
         }
+    }
+
+    #[test]
+    fn the_rarer_the_more_is_said(
+        a in prop::collection::vec(0usize..14, 1..24),
+        b in prop::collection::vec(0usize..14, 1..24),
+        sources in prop::collection::vec((1u32..5, 0u32..9), 1..12),
+    ) {
+        // Batches do without counting where the most and the least that marks can weigh give the same verdict.
+        let text = |order: &[usize], add: usize| -> String {
+            let piece = |&at: &usize| NEWS.chars().skip(at * 5).take(12 + at % 20).collect::<String>();
+            order.iter().map(|at| format!("{}{}", piece(at), if at % 3 == 0 { at + add } else { 0 })).collect()
+        };
+        let (x, y) = (Reading::of(&text(&a, 0)), Reading::of(&text(&b, 7)));
+        let said = |more: bool| {
+            let weights: Vec<u32> = (0..x.marks.len())
+                .map(|at| sources[at % sources.len()])
+                .map(|(few, others)| weight(if more { few + others } else { few }))
+                .collect();
+            match rule(&evidence(&x, &y, &weights, &mut Scratch::default())).verdict {
+                Verdict::Different => 0,
+                Verdict::Quotes => 1,
+                _ => 2,
+            }
+        };
+        prop_assert!(said(true) <= said(false));
     }
 
     #[test]

@@ -12,7 +12,7 @@ fn percent(share: f64) -> String {
 pub fn reason(found: &Evidence, ruling: Ruling) -> String {
     let (covered, covered_longer) = found.covered();
     let inside = f64::from(found.matched) / f64::from(found.a.max(1));
-    let numbers = found.numbers.only_a.min(found.numbers.only_b);
+    let numbers = found.numbers.against();
     match ruling.rule {
         Rule::Equal => "all letters and digits are the same, in the same order".into(),
         Rule::Shared => {
@@ -43,6 +43,10 @@ pub fn reason(found: &Evidence, ruling: Ruling) -> String {
             )
         }
         Rule::None if found.matched == 0 => "no passage is shared".into(),
+        Rule::None if found.is_form() => format!(
+            "{} of the shorter text is shared, but {numbers} numbers differ: a form that is filled in anew",
+            percent(inside)
+        ),
         Rule::None if numbers > 0 && inside >= 0.5 => {
             format!("{} of the shorter text is shared, but {numbers} numbers differ", percent(inside))
         }

@@ -6,6 +6,7 @@ pub(crate) use index::{Entry, Lookup, MarkEntry, mark_bucket, mark_lookup};
 
 use crate::codec;
 use crate::record::{Collection, Record};
+use crate::redis::slots::ENDS;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of a version where it is stored, the highest first.
@@ -16,6 +17,8 @@ pub(crate) const VERSIONS: u64 = 1 << (8 * VERSION);
 pub(crate) const PARTITION_BITS: u32 = 10;
 /// Partitions of a collection: on one server, and in a cluster. Stored with the collection.
 pub(crate) const PARTITIONS: [u32; 2] = [1, 256];
+/// Copies of every string of fingerprints: the same. Two are half of all slots apart.
+pub(crate) const COPIES: [u32; 2] = [1, 2];
 /// A member of the expiries that is always there as long as the collection is.
 pub(crate) const ALIVE: &[u8] = b"-";
 
@@ -58,6 +61,8 @@ pub(crate) struct Layout {
     prefix: String,
     pub(crate) number: u32,
     pub(crate) partitions: u32,
+    /// One, or two.
+    pub(crate) copies: u32,
     pub(crate) collection: Collection,
     /// Whether it is being destroyed.
     pub(crate) closing: bool,
@@ -81,8 +86,13 @@ pub(crate) enum Part {
 }
 
 impl Layout {
-    pub(crate) fn new(names: &Names, number: u32, partitions: u32, collection: Collection) -> Self {
-        Self { prefix: names.prefix.clone(), number, partitions, collection, closing: false }
+    pub(crate) fn new(
+        names: &Names,
+        number: u32,
+        [partitions, copies]: [u32; 2],
+        collection: Collection,
+    ) -> Self {
+        Self { prefix: names.prefix.clone(), number, partitions, copies, collection, closing: false }
     }
 
     /// As it is stored under the name of the collection.
@@ -90,6 +100,9 @@ impl Layout {
         let json = codec::collection(self.number, &self.collection);
         let mut value: serde_json::Value = serde_json::from_slice(&json).unwrap_or_default();
         value["partitions"] = self.partitions.into();
+        if self.copies > 1 {
+            value["copies"] = self.copies.into();
+        }
         if self.closing {
             value["closing"] = true.into();
         }
@@ -101,9 +114,11 @@ impl Layout {
         let (number, collection) = codec::parse_collection(settings)?;
         let value: serde_json::Value = serde_json::from_slice(settings).ok()?;
         let partitions = u32::try_from(value["partitions"].as_u64()?).ok()?;
-        let known = (1..=1 << PARTITION_BITS).contains(&partitions);
+        // Those that were made before there were two have one.
+        let copies = value.get("copies").map_or(Some(1), |copies| u32::try_from(copies.as_u64()?).ok())?;
+        let known = (1..=1 << PARTITION_BITS).contains(&partitions) && COPIES.contains(&copies);
         let closing = value["closing"].as_bool().unwrap_or_default();
-        known.then(|| Self { closing, ..Self::new(names, number, partitions, collection) })
+        known.then(|| Self { closing, ..Self::new(names, number, [partitions, copies], collection) })
     }
 
     /// A key without a slot of its choice.
@@ -119,6 +134,31 @@ impl Layout {
     /// When which version expires, and [`ALIVE`].
     pub(crate) fn expiries(&self) -> Vec<u8> {
         self.key("expiries")
+    }
+
+    /// One of the [`ENDS`] many keys that are there only as long as [`ALIVE`] is, evenly spread, so that every master has one.
+    /// Where strings have one copy there are none.
+    pub(crate) fn sign(&self, number: usize) -> Option<Vec<u8>> {
+        let end = ENDS.get(number).filter(|_| self.copies > 1)?;
+        Some(self.key(&format!("alive.{end}")))
+    }
+
+    /// All of them.
+    pub(crate) fn signs(&self) -> impl Iterator<Item = Vec<u8>> {
+        (0..ENDS.len()).filter_map(|number| self.sign(number))
+    }
+
+    /// Which of the [`ENDS`] a copy has.
+    pub(crate) fn end_of(copy: usize) -> usize {
+        copy * ENDS.len() / 2
+    }
+
+    /// The key of a copy of a string of fingerprints, by what all its copies have in common.
+    pub(crate) fn copy(&self, key: &[u8], copy: usize) -> Vec<u8> {
+        match self.copies {
+            1 => key.to_vec(),
+            _ => [key, b".", ENDS[Self::end_of(copy)].as_bytes()].concat(),
+        }
     }
 
     /// A key of a partition; they are all in one slot.

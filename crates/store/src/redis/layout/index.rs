@@ -34,6 +34,7 @@ pub(crate) struct Entry {
 /// A string that is looked through for what is near, or the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lookup {
+    /// Without what tells its copies apart, if it has several.
     pub(crate) key: Vec<u8>,
     pub(crate) payload: Vec<u8>,
     /// In how many bits what is in this string differs from what is asked for, before entries are looked at.
@@ -98,14 +99,17 @@ fn near(layout: &Layout, settings: &SpaceSettings, fingerprint: &Fingerprint, wi
     blocks.probes(fingerprint).into_iter().map(lookup).collect()
 }
 
-/// All entries of a record.
+/// All entries of a record, in all copies.
 pub(super) fn entries(layout: &Layout, record: &Record) -> Vec<Entry> {
     let mut entries = Vec::new();
     for (space, fingerprint) in &record.signals.near {
         if let Ok(settings) = layout.collection.space(*space) {
             let blocks = Blocks::of(settings);
-            let entry = |block| near_entry(layout, *space, blocks, block, fingerprint);
-            entries.extend(blocks.keys(fingerprint).into_iter().map(entry));
+            for block in blocks.keys(fingerprint) {
+                let Entry { key, payload } = near_entry(layout, *space, blocks, block, fingerprint);
+                let copy = |copy| Entry { key: layout.copy(&key, copy), payload: payload.clone() };
+                entries.extend((0..layout.copies as usize).map(copy));
+            }
         }
     }
     let mut keys = record.signals.keys.clone();
@@ -206,12 +210,13 @@ mod tests {
     use super::super::{Names, pack};
     use super::*;
     use crate::record::{Collection, Mark};
+    use crate::redis::slots;
     use proptest::prelude::*;
 
-    fn layout(width: u32, within: u32) -> Layout {
+    fn layout(width: u32, within: u32, copies: u32) -> Layout {
         let spaces = vec![SpaceSettings { space: Space::DOCUMENTS, width, within }];
         let collection = Collection { name: "c".into(), recipe: [0; 16], about: String::new(), spaces };
-        Layout::new(&Names::new("p"), 7, 1, collection)
+        Layout::new(&Names::new("p"), 7, [1, copies], collection)
     }
 
     fn record(fingerprint: Fingerprint) -> Record {
@@ -222,15 +227,31 @@ mod tests {
 
     #[test]
     fn the_usual_fingerprint_takes_twelve_bytes_a_block() {
-        let entries = layout(64, 3).entries(&record(0x0123_4567_89ab_cdef_u64.into()));
+        let entries = layout(64, 3, 1).entries(&record(0x0123_4567_89ab_cdef_u64.into()));
         assert_eq!(entries.len(), 4);
         assert_eq!(entries[1].key, b"p:7:n0.1.4567");
         assert_eq!(entries[1].payload, [0x01, 0x23, 0x89, 0xab, 0xcd, 0xef]);
     }
 
     #[test]
+    fn copies_are_half_of_all_slots_apart() {
+        let layout = layout(64, 3, 2);
+        let mut record = record(0x0123_4567_89ab_cdef_u64.into());
+        record.signals.keys = vec![Key { kind: 1, value: 5 }];
+        let entries = layout.entries(&record);
+        assert_eq!(entries.len(), 9, "a key has no copy");
+        assert_eq!([&entries[2].key, &entries[3].key], [b"p:7:n0.1.4567.1bz", b"p:7:n0.1.4567.fjl"]);
+        for copies in entries[..8].chunks(2) {
+            assert_eq!(slots::of(&copies[0].key) ^ slots::of(&copies[1].key), slots::SLOTS as u16 / 2);
+            assert_eq!(copies[0].payload, copies[1].payload);
+            assert_eq!([0, 1].map(|at| layout.entry_size(&copies[at].key)), [Some(12); 2]);
+        }
+        assert_eq!(Layout::parse(&Names::new("p"), &layout.settings()), Some(layout));
+    }
+
+    #[test]
     fn marks_and_keys() {
-        let layout = layout(64, 3);
+        let layout = layout(64, 3, 1);
         let mut record = Record { id: "a".into(), origin: Some(9), ..Record::default() };
         record.signals.keys = vec![Key { kind: 1, value: 5 }; 2];
         record.signals.outline.marks = [7, u32::MAX, 7].map(|hash| Mark { hash, at: 0 }).into();
@@ -257,8 +278,9 @@ mod tests {
             (width, within) in settings(),
             words in prop::collection::vec(any::<u64>(), 16),
             flips in prop::collection::vec(any::<u32>(), 0..16),
+            copies in 1..3_u32,
         ) {
-            let layout = layout(width, within);
+            let layout = layout(width, within, copies);
             let asked = Fingerprint::from_words(width, &words);
             let mut words = asked.words().to_vec();
             for flip in flips {
@@ -269,14 +291,18 @@ mod tests {
             let distance = asked.distance(&stored).unwrap();
             let entries = layout.entries(&record(stored));
             let probe = Probe::Near { space: Space::DOCUMENTS, fingerprint: asked, within };
-            let mut hits = Vec::new();
-            for lookup in Lookup::of(&layout, &[probe]) {
-                for entry in entries.iter().filter(|entry| entry.key == lookup.key) {
-                    hits.extend(lookup.hits(&[&*entry.payload, &pack(5)].concat()));
+            let expected = if distance <= within { vec![(5, distance)] } else { vec![] };
+            for copy in 0..copies as usize {
+                let mut hits = Vec::new();
+                for lookup in Lookup::of(&layout, std::slice::from_ref(&probe)) {
+                    let key = layout.copy(&lookup.key, copy);
+                    for entry in entries.iter().filter(|entry| entry.key == key) {
+                        hits.extend(lookup.hits(&[&*entry.payload, &pack(5)].concat()));
+                    }
                 }
+                hits.dedup();
+                prop_assert_eq!(&hits, &expected);
             }
-            hits.dedup();
-            prop_assert_eq!(hits, if distance <= within { vec![(5, distance)] } else { vec![] });
         }
     }
 }

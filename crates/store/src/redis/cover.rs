@@ -1,67 +1,65 @@
-//! From which of its two masters each string is read, so that as few masters as possible are asked: a message costs a master more
-//! than what is in it.
+//! From which of its masters each string that stands more than once is read, so that as few as possible are asked: a message costs
+//! a master more than what is in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Among so many masters all ways are tried: the four blocks of a question are on no more. Among others a good way will do.
-const FEW: usize = 8;
+/// Among so many masters all ways are tried: the four blocks of a question are with nine at most, in three copies of the first and
+/// two of the others. Among more a good way will do.
+const FEW: usize = 9;
 
-/// Which of the two each string is read from, if `anyway` are asked in any case. Of equally good ways the seed chooses one.
-pub(crate) fn choose(pairs: &[[u16; 2]], anyway: impl Iterator<Item = u16>, seed: usize) -> Vec<usize> {
+/// Which of its masters each string is read from, if `anyway` are asked in any case. Of equally good ways the seed chooses one.
+pub(crate) fn choose(strings: &[Vec<u16>], anyway: impl Iterator<Item = u16>, seed: usize) -> Vec<usize> {
     let mut asked: BTreeSet<u16> = anyway.collect();
-    asked.extend(pairs.iter().filter(|[one, other]| one == other).flatten());
-    let open = pairs.iter().filter(|pair| !pair.iter().any(|master| asked.contains(master)));
-    let open: BTreeSet<[u16; 2]> = open.map(|&[one, other]| [one.min(other), one.max(other)]).collect();
-    asked.extend(cover(open, seed));
+    let sets = strings.iter().map(|masters| masters.iter().copied().collect::<BTreeSet<u16>>());
+    let mut sets: BTreeSet<BTreeSet<u16>> = sets.collect();
+    asked.extend(sets.iter().filter(|masters| masters.len() == 1).flatten());
+    sets.retain(|masters| masters.is_disjoint(&asked));
+    asked.extend(cover(sets, seed));
     let mut load: BTreeMap<u16, usize> = BTreeMap::new();
-    let mut side = |(at, pair): (usize, &[u16; 2])| {
-        let side = match pair.map(|master| asked.contains(&master)) {
-            [true, false] => 0,
-            [false, true] => 1,
-            _ => {
-                let [one, other] = pair.map(|master| load.get(&master).copied().unwrap_or_default());
-                if one == other { seed.wrapping_add(at) % 2 } else { usize::from(one > other) }
-            }
-        };
-        *load.entry(pair[side]).or_default() += 1;
-        side
+    let choice = |(at, masters): (usize, &Vec<u16>)| {
+        let turn = |choice: usize| (choice + seed % masters.len() + at) % masters.len();
+        let asked = (0..masters.len()).map(turn).filter(|&choice| asked.contains(&masters[choice]));
+        let least = asked.min_by_key(|&choice| load.get(&masters[choice]).copied().unwrap_or_default());
+        let choice = least.unwrap_or_default();
+        *load.entry(masters[choice]).or_default() += 1;
+        choice
     };
-    pairs.iter().enumerate().map(&mut side).collect()
+    strings.iter().enumerate().map(choice).collect()
 }
 
-/// Masters of which every pair has one: as few as possible.
-fn cover(pairs: BTreeSet<[u16; 2]>, seed: usize) -> Vec<u16> {
-    let masters: Vec<u16> = pairs.iter().flatten().copied().collect::<BTreeSet<_>>().into_iter().collect();
+/// Masters of which every set has one: as few as possible.
+fn cover(sets: BTreeSet<BTreeSet<u16>>, seed: usize) -> Vec<u16> {
+    let masters: Vec<u16> = sets.iter().flatten().copied().collect::<BTreeSet<_>>().into_iter().collect();
     if masters.len() > FEW {
-        return good_cover(pairs, seed);
+        return good_cover(sets, seed);
     }
-    let bit = |master: &u16| 1 << masters.partition_point(|other| other < master);
-    let pairs: Vec<u32> = pairs.iter().map(|[one, other]| bit(one) | bit(other)).collect();
+    let bit = |master: &u16| 1_u32 << masters.partition_point(|other| other < master);
+    let sets: Vec<u32> = sets.iter().map(|set| set.iter().map(bit).sum()).collect();
     let (mut least, mut best) = (u32::MAX, Vec::new());
-    for set in 0_u32..1 << masters.len() {
-        if set.count_ones() > least || pairs.iter().any(|pair| set & pair == 0) {
+    for chosen in 0_u32..1 << masters.len() {
+        if chosen.count_ones() > least || sets.iter().any(|set| chosen & set == 0) {
             continue;
         }
-        if set.count_ones() < least {
-            least = set.count_ones();
+        if chosen.count_ones() < least {
+            least = chosen.count_ones();
             best.clear();
         }
-        best.push(set);
+        best.push(chosen);
     }
-    let set = best.get(seed % best.len().max(1)).copied().unwrap_or_default();
-    masters.iter().filter(|master| set & bit(master) != 0).copied().collect()
+    let chosen = best.get(seed % best.len().max(1)).copied().unwrap_or_default();
+    masters.iter().filter(|master| chosen & bit(master) != 0).copied().collect()
 }
 
-/// The same, if not always with as few: each time the master that most of the pairs have.
-fn good_cover(mut pairs: BTreeSet<[u16; 2]>, seed: usize) -> Vec<u16> {
+/// The same, if not always with as few: each time the master that most of the sets have.
+fn good_cover(mut sets: BTreeSet<BTreeSet<u16>>, seed: usize) -> Vec<u16> {
     let turn = |master: u16| master ^ seed as u16;
     let mut chosen = Vec::new();
     loop {
         let mut numbers: BTreeMap<u16, usize> = BTreeMap::new();
-        pairs.iter().flatten().for_each(|&master| *numbers.entry(master).or_default() += 1);
+        sets.iter().flatten().for_each(|&master| *numbers.entry(master).or_default() += 1);
         let most = numbers.into_iter().max_by_key(|&(master, number)| (number, turn(master)));
         let Some((most, _)) = most else { return chosen };
-        pairs.retain(|pair| !pair.contains(&most));
+        sets.retain(|set| !set.contains(&most));
         chosen.push(most);
     }
 }
@@ -69,64 +67,66 @@ fn good_cover(mut pairs: BTreeSet<[u16; 2]>, seed: usize) -> Vec<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redis::slots::SLOTS;
+    use crate::redis::slots::{SLOTS, ends, with_end};
     use proptest::prelude::*;
 
-    fn asked(pairs: &[[u16; 2]], sides: &[usize]) -> BTreeSet<u16> {
-        pairs.iter().zip(sides).map(|(pair, &side)| pair[side]).collect()
+    fn asked(strings: &[Vec<u16>], choices: &[usize]) -> BTreeSet<u16> {
+        strings.iter().zip(choices).map(|(masters, &choice)| masters[choice]).collect()
     }
 
     /// The fewest masters, besides `anyway`, of all ways there are.
-    fn fewest(pairs: &[[u16; 2]], anyway: &BTreeSet<u16>) -> usize {
-        let ways = (0..1_usize << pairs.len()).map(|way| {
-            let sides: Vec<usize> = (0..pairs.len()).map(|at| way >> at & 1).collect();
-            asked(pairs, &sides).difference(anyway).count()
-        });
-        ways.min().unwrap()
+    fn fewest(strings: &[Vec<u16>], asked: &BTreeSet<u16>, anyway: &BTreeSet<u16>) -> usize {
+        let Some((first, rest)) = strings.split_first() else { return asked.difference(anyway).count() };
+        let with = |&master: &u16| fewest(rest, &(asked | &BTreeSet::from([master])), anyway);
+        first.iter().map(with).min().unwrap()
     }
 
     proptest! {
         #[test]
         fn as_few_as_any_way(
-            pairs in (1..9_u16).prop_flat_map(|masters| {
-                prop::collection::vec((0..masters, 0..masters).prop_map(<[u16; 2]>::from), 0..9)
+            strings in (1..10_u16).prop_flat_map(|masters| {
+                prop::collection::vec(prop::collection::vec(0..masters, 1..4), 0..7)
             }),
             anyway in prop::collection::btree_set(0..9_u16, 0..3),
             seed: usize,
         ) {
-            let sides = choose(&pairs, anyway.iter().copied(), seed);
-            prop_assert_eq!(sides.len(), pairs.len());
-            prop_assert_eq!(asked(&pairs, &sides).difference(&anyway).count(), fewest(&pairs, &anyway));
+            let choices = choose(&strings, anyway.iter().copied(), seed);
+            prop_assert_eq!(choices.len(), strings.len());
+            let number = asked(&strings, &choices).difference(&anyway).count();
+            prop_assert_eq!(number, fewest(&strings, &BTreeSet::new(), &anyway));
         }
 
         #[test]
-        fn of_many_masters_no_more_than_there_are_pairs(
-            pairs in prop::collection::vec((0..1000_u16, 0..1000_u16).prop_map(<[u16; 2]>::from), 0..300),
+        fn of_many_masters_no_more_than_there_are_sets(
+            strings in prop::collection::vec(prop::collection::vec(0..1000_u16, 1..4), 0..300),
             seed: usize,
         ) {
-            let sides = choose(&pairs, std::iter::empty(), seed);
-            let different: BTreeSet<BTreeSet<u16>> = pairs.iter().map(|pair| pair.iter().copied().collect()).collect();
-            prop_assert!(asked(&pairs, &sides).len() <= different.len());
+            let choices = choose(&strings, std::iter::empty(), seed);
+            let sets: BTreeSet<BTreeSet<u16>> = strings.iter().map(|set| set.iter().copied().collect()).collect();
+            prop_assert!(asked(&strings, &choices).len() <= sets.len());
         }
     }
 
-    /// Four blocks in three masters of equal shares: 13 messages for 9 questions instead of nearly 22, and as many to each master.
+    /// Four blocks in three masters of equal shares: 1.24 messages a question instead of 2.41, and as many to each master.
     #[test]
     fn all_masters_are_asked_alike() {
-        let master = |slot: usize| (slot % SLOTS * 3 / SLOTS) as u16;
         let (mut messages, mut blocks) = ([0_u32; 3], [0_u32; 3]);
         let mut random = 1_u64;
-        for _ in 0..90_000 {
-            let slots: [usize; 4] = std::array::from_fn(|_| {
+        for _ in 0..100_000 {
+            let slots: [u16; 4] = std::array::from_fn(|_| {
                 random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-                (random >> 50) as usize
+                (random >> 50) as u16
             });
-            let pairs = slots.map(|slot| [master(slot), master(slot + SLOTS / 2)]);
-            let sides = choose(&pairs, std::iter::empty(), slots.iter().sum());
-            asked(&pairs, &sides).iter().for_each(|&master| messages[usize::from(master)] += 1);
-            pairs.iter().zip(sides).for_each(|(pair, side)| blocks[usize::from(pair[side])] += 1);
+            let masters = |(slot, copies): (u16, usize)| -> Vec<u16> {
+                let slots = ends(slot, copies).map(|end| with_end(slot, end));
+                slots.map(|slot| (usize::from(slot) * 3 / SLOTS) as u16).collect()
+            };
+            let strings: Vec<Vec<u16>> = slots.into_iter().zip([3, 2, 2, 2]).map(masters).collect();
+            let choices = choose(&strings, std::iter::empty(), slots.into_iter().map(usize::from).sum());
+            asked(&strings, &choices).iter().for_each(|&master| messages[usize::from(master)] += 1);
+            strings.iter().zip(choices).for_each(|(set, choice)| blocks[usize::from(set[choice])] += 1);
         }
-        assert!(messages.iter().all(|number| (42_500..44_200).contains(number)), "{messages:?}");
-        assert!(blocks.iter().all(|number| (118_000..122_000).contains(number)), "{blocks:?}");
+        assert!(messages.iter().all(|number| (40_000..42_500).contains(number)), "{messages:?}");
+        assert!(blocks.iter().all(|number| (130_000..137_000).contains(number)), "{blocks:?}");
     }
 }

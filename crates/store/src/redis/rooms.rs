@@ -113,8 +113,8 @@ impl Rooms {
         let number = servers.ask_one(Command::new(Effect::Again, &[b"INCR", &names.numbers()]))?;
         let number =
             u32::try_from(reader.number(number)?).map_err(|_| reader.foreign("no number is left"))?;
-        let spread = [PARTITIONS, COPIES].map(|numbers| numbers[usize::from(servers.address.cluster)]);
-        let layout = Layout::new(names, number, spread, collection.clone());
+        let kind = usize::from(servers.address.cluster);
+        let layout = Layout::new(names, number, PARTITIONS[kind], COPIES[kind], collection.clone());
         servers.ask_one(alive(&layout))?;
         servers.ask(&layout.signs().map(|key| sign(&key)).collect::<Vec<_>>())?;
         let (name, settings) = (collection.name.as_bytes(), layout.settings());

@@ -15,6 +15,12 @@ pub(crate) fn with_end(slot: u16, end: usize) -> u16 {
     slot ^ (end * SLOTS / ENDS.len()) as u16
 }
 
+/// The ends of so many copies of a key, evenly apart, by its slot with the first end: which is that of the first copy.
+pub(crate) fn ends(slot: u16, copies: usize) -> impl Iterator<Item = usize> {
+    let (number, first) = (ENDS.len(), usize::from(slot) * ENDS.len() / SLOTS);
+    (0..copies).map(move |copy| first ^ (first + (copy * number + copies / 2) / copies) % number)
+}
+
 /// The slot of a key: by what stands between the first braces, if something does.
 pub(crate) fn of(key: &[u8]) -> u16 {
     let tag = key.iter().position(|&byte| byte == b'{').and_then(|open| {
@@ -49,6 +55,20 @@ const fn table() -> [u16; 256] {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn copies_are_evenly_apart() {
+        for slot in 0..SLOTS as u16 {
+            let apart = |copies| {
+                let slots = ends(slot, copies).map(|end| with_end(slot, end));
+                slots
+                    .map(|other| (usize::from(other) + SLOTS - usize::from(slot)) % SLOTS)
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(apart(2), [0, SLOTS / 2]);
+            assert_eq!(apart(3), [0, 11 * 512, 21 * 512]);
+        }
+    }
 
     proptest! {
         #[test]

@@ -4,7 +4,7 @@ use crate::StoreError;
 use crate::marks::Scoring;
 use crate::redis::command::Command;
 use crate::redis::cover;
-use crate::redis::layout::{Layout, Lookup, MarkEntry};
+use crate::redis::layout::{self, Layout, Lookup, MarkEntry};
 use crate::redis::read;
 use crate::redis::servers::{Map, Servers};
 use crate::redis::slots::{self, ENDS};
@@ -42,7 +42,7 @@ pub(super) fn alive_command(layout: &Layout, map: &Map, mut others: impl Iterato
 /// Whether the collection is there. A sign that is missing says nothing: only the expiries do.
 pub(super) fn is_alive(servers: &Servers, layout: &Layout, answer: &Value) -> Result<bool, StoreError> {
     let seen = read::is_alive(answer);
-    if seen || layout.copies == 1 {
+    if seen || !layout.has_copies() {
         return Ok(seen);
     }
     Ok(read::is_alive(&servers.ask_one(read::alive_command(layout))?))
@@ -54,8 +54,8 @@ pub(super) struct Reading<'a> {
     layout: &'a Layout,
     /// Read whole: what is near can stand anywhere.
     whole: BTreeSet<Vec<u8>>,
-    /// The same, of those that have copies: one of these is read.
-    copied: BTreeSet<Vec<u8>>,
+    /// The same, of those that stand more than once, and how often: one copy is read.
+    copied: BTreeMap<Vec<u8>, usize>,
     /// Read from the beginning, until there is enough of these marks.
     marks: BTreeMap<Vec<u8>, BTreeSet<u32>>,
     /// So many documents of a mark, and those that have expired, are all that can make a difference.
@@ -66,13 +66,14 @@ impl<'a> Reading<'a> {
     pub(super) fn new(layout: &'a Layout, scoring: Scoring) -> Self {
         // Those that went away while they were read are few.
         let enough = scoring.long + scoring.used;
-        Self { layout, whole: BTreeSet::new(), copied: BTreeSet::new(), marks: BTreeMap::new(), enough }
+        Self { layout, whole: BTreeSet::new(), copied: BTreeMap::new(), marks: BTreeMap::new(), enough }
     }
 
     pub(super) fn add(&mut self, lookup: &Lookup) {
-        let copied = self.layout.copies > 1 && !lookup.is_key;
-        let keys = if copied { &mut self.copied } else { &mut self.whole };
-        keys.insert(lookup.key.clone());
+        match lookup.copies {
+            1 => _ = self.whole.insert(lookup.key.clone()),
+            copies => _ = self.copied.insert(lookup.key.clone(), copies),
+        }
     }
 
     pub(super) fn add_mark(&mut self, hash: u32, key: Vec<u8>) {
@@ -99,8 +100,7 @@ impl<'a> Reading<'a> {
             }
             false => self.whole.iter().map(|key| get_command(key)).collect(),
         };
-        let marks: Vec<Command> =
-            self.marks.keys().map(|key| beginning_command(key, self.first())).collect();
+        let marks: Vec<Command> = self.marks.keys().map(|key| beginning_command(key, self.first())).collect();
         let own = commands.iter().chain(&marks).map(|command| command.slot);
         let copies = self.copies(map, others.chain(own).map(|slot| map.number(slot)));
         commands.extend(copies);
@@ -110,12 +110,17 @@ impl<'a> Reading<'a> {
 
     /// Reads one copy of each string, so that few masters are asked besides others.
     fn copies(&self, map: &Map, others: impl Iterator<Item = u16>) -> Vec<Command> {
-        let first: Vec<u16> = self.copied.iter().map(|key| slots::of(&self.layout.copy(key, 0))).collect();
-        let pair = |&slot: &u16| [slot, slots::with_end(slot, Layout::end_of(1))].map(|slot| map.number(slot));
-        let pairs: Vec<[u16; 2]> = first.iter().map(pair).collect();
-        let sides = cover::choose(&pairs, others, first.into_iter().map(usize::from).sum());
-        let chosen = self.copied.iter().zip(sides);
-        chosen.map(|(key, side)| get_command(&self.layout.copy(key, side))).collect()
+        let first = self.copied.keys().map(|key| slots::of(&layout::with_end(key, 0)));
+        let first: Vec<u16> = first.collect();
+        let ends = first.iter().zip(self.copied.values()).map(|(&slot, &copies)| slots::ends(slot, copies));
+        let ends: Vec<Vec<usize>> = ends.map(Iterator::collect).collect();
+        let masters = |(&slot, ends): (&u16, &Vec<usize>)| -> Vec<u16> {
+            ends.iter().map(|&end| map.number(slots::with_end(slot, end))).collect()
+        };
+        let masters: Vec<Vec<u16>> = first.iter().zip(&ends).map(masters).collect();
+        let choices = cover::choose(&masters, others, first.into_iter().map(usize::from).sum());
+        let chosen = ends.iter().zip(choices).map(|(ends, choice)| ends[choice]);
+        self.copied.keys().zip(chosen).map(|(key, end)| get_command(&layout::with_end(key, end))).collect()
     }
 
     /// What the commands have read. Long strings are read on, each time from the beginning: what is cut out in between would
@@ -131,7 +136,7 @@ impl<'a> Reading<'a> {
             true => reader.list(answers.next().unwrap_or_default())?,
             false => answers.by_ref().take(self.whole.len()).collect(),
         };
-        let keys = self.whole.iter().chain(&self.copied).chain(self.marks.keys());
+        let keys = self.whole.iter().chain(self.copied.keys()).chain(self.marks.keys());
         for (key, answer) in keys.zip(whole.into_iter().chain(answers)) {
             strings.extend(reader.bytes(answer)?.map(|string| (key.clone(), string)));
         }

@@ -18,7 +18,7 @@ pub(crate) fn with_end(slot: u16, end: usize) -> u16 {
 /// The ends of so many copies of a key, evenly apart, by its slot with the first end: which is that of the first copy.
 pub(crate) fn ends(slot: u16, copies: usize) -> impl Iterator<Item = usize> {
     let (number, first) = (ENDS.len(), usize::from(slot) * ENDS.len() / SLOTS);
-    (0..copies).map(move |copy| first ^ (first + (copy * number + copies / 2) / copies) % number)
+    (0..copies).map(move |copy| first ^ ((first + (copy * number + copies / 2) / copies) % number))
 }
 
 /// The slot of a key: by what stands between the first braces, if something does.

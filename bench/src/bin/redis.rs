@@ -49,7 +49,7 @@ fn main() -> Result<()> {
         "memory: {:.1} bytes a document, records and ids included",
         used as f64 / arguments.documents as f64
     );
-    println!("index: {:.1} bytes a document", index_bytes(&arguments)? as f64 / arguments.documents as f64);
+    println!("index: {:.1} bytes a document", index_bytes(&store)? as f64 / arguments.documents as f64);
     if arguments.plain {
         let before = memory(&store)?;
         fill_plain(&arguments)?;
@@ -172,20 +172,28 @@ fn fill_plain(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// What the keys of the index take, by their own account, from a sample of them.
-fn index_bytes(arguments: &Arguments) -> Result<u64> {
-    let Ok(mut connection) = connection(arguments) else { return Ok(0) };
-    let (mut bytes, mut keys) = (0, 0_u64);
-    for number in 0..2000 {
-        for place in 0..4 {
-            let value = print(number) >> (48 - 16 * place) & 0xffff;
-            let key = format!("leitong:1:n0.{place:x}.{value:x}");
-            let of_key: Option<u64> = redis::cmd("MEMORY").arg("USAGE").arg(&key).query(&mut connection)?;
-            bytes += of_key.unwrap_or_default();
-            keys += u64::from(of_key.is_some());
+/// What the keys of the index take on all servers, by their own account.
+fn index_bytes(store: &Redis) -> Result<u64> {
+    let mut bytes = 0;
+    for server in &store.stats()?.servers {
+        let mut connection = redis::Client::open(format!("redis://{}", server.name))?.get_connection()?;
+        let mut cursor = 0_u64;
+        loop {
+            let mut scan = redis::cmd("SCAN");
+            scan.arg(cursor).arg("MATCH").arg("leitong:1:n*").arg("COUNT").arg(1000);
+            let (next, keys): (u64, Vec<String>) = scan.query(&mut connection)?;
+            let mut pipe = redis::pipe();
+            keys.iter().for_each(|key| _ = pipe.cmd("MEMORY").arg("USAGE").arg(key));
+            let of_keys: Vec<Option<u64>> =
+                if keys.is_empty() { Vec::new() } else { pipe.query(&mut connection)? };
+            bytes += of_keys.into_iter().flatten().sum::<u64>();
+            cursor = next;
+            if cursor == 0 {
+                break;
+            }
         }
     }
-    Ok((bytes * 4 * 65_536).checked_div(keys).unwrap_or_default())
+    Ok(bytes)
 }
 
 /// Runs `work` in threads until the time is over; it gives how many it has done.

@@ -1,5 +1,9 @@
 //! Finding: one round trip for all strings of the index that questions look at, the reckoning here, one for the records.
 
+mod reading;
+
+pub(crate) use reading::{Strings, get_command};
+
 use super::command::{Command, Reader};
 use super::layout::{self, Layout, Lookup, MarkEntry, Part, mark_bucket, mark_lookup};
 use super::read::{self, expired_command};
@@ -10,22 +14,15 @@ use crate::rank::{self, Hits};
 use crate::record::Record;
 use crate::seam::{Found, Query, Rank, Sources, Want};
 use leitong_index::marks::Posting;
+use reading::{Reading, of};
 use redis::Value;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 /// Looks at most, where documents are replaced faster than they are read.
 const LOOKS: u32 = 16;
 /// Questions that are answered together: what all of many find would fill the memory, and marks are in long strings.
 const ASKED: usize = 64;
 const ASKED_BY_MARKS: usize = 16;
-
-/// Strings of the index by their keys.
-pub(crate) type Strings = BTreeMap<Vec<u8>, Vec<u8>>;
-
-/// The string of a key, empty if there is none.
-fn of<'s>(strings: &'s Strings, key: &[u8]) -> &'s [u8] {
-    strings.get(key).map(Vec::as_slice).unwrap_or_default()
-}
 
 /// What the probes of a question look at.
 #[derive(Debug)]
@@ -130,14 +127,6 @@ pub(crate) fn version_answer(reader: Reader<'_>, answer: Value) -> Result<Option
     member.map(|member| parse(member).ok_or_else(|| reader.foreign("an id that is none"))).transpose()
 }
 
-pub(crate) fn get_command(key: &[u8]) -> Command {
-    Command::read(&[b"GET", key])
-}
-
-fn beginning_command(key: &[u8], bytes: usize) -> Command {
-    Command::read(&[b"GETRANGE", key, b"0", (bytes - 1).to_string().as_bytes()])
-}
-
 /// A search: what is asked, and what has to be read for it.
 #[derive(Debug)]
 pub(crate) struct Search<'a> {
@@ -148,85 +137,7 @@ pub(crate) struct Search<'a> {
     /// Versions that are no candidates, in order.
     judged: &'a [u64],
     pub(crate) looks: Vec<Looks>,
-    reading: Reading,
-}
-
-/// Strings of the index that are to be read, each once.
-#[derive(Debug, Default)]
-struct Reading {
-    /// Read whole: what is near can stand anywhere.
-    whole: BTreeSet<Vec<u8>>,
-    /// Read from the beginning, until there is enough of these marks.
-    marks: BTreeMap<Vec<u8>, BTreeSet<u32>>,
-    /// So many documents of a mark, and those that have expired, are all that can make a difference.
-    enough: usize,
-    /// Whether one command reaches all strings.
-    at_once: bool,
-}
-
-impl Reading {
-    fn new(layout: &Layout, scoring: Scoring) -> Self {
-        // Those that went away while they were read are few.
-        Self { enough: scoring.long + scoring.used, at_once: layout.partitions == 1, ..Self::default() }
-    }
-
-    fn add_mark(&mut self, hash: u32, key: Vec<u8>) {
-        self.marks.entry(key).or_default().insert(hash);
-    }
-
-    /// Bytes that are read of a mark at first.
-    fn first(&self) -> usize {
-        2 * self.enough * MarkEntry::SIZE
-    }
-
-    fn commands(&self) -> Vec<Command> {
-        let mut commands: Vec<Command> = match self.at_once && !self.whole.is_empty() {
-            true => {
-                let keys = self.whole.iter().map(Vec::as_slice);
-                vec![Command::read(&[&b"MGET"[..]].into_iter().chain(keys).collect::<Vec<_>>())]
-            }
-            false => self.whole.iter().map(|key| get_command(key)).collect(),
-        };
-        commands.extend(self.marks.keys().map(|key| beginning_command(key, self.first())));
-        commands
-    }
-
-    /// What the commands have read. Long strings are read on, each time from the beginning: what is cut out in between would
-    /// hide something behind the place where one stopped.
-    fn strings(
-        &self,
-        servers: &Servers,
-        mut answers: impl Iterator<Item = Value>,
-        expired: usize,
-    ) -> Result<Strings, StoreError> {
-        let (reader, mut strings) = (servers.reader(), Strings::new());
-        let whole: Vec<Value> = match self.at_once && !self.whole.is_empty() {
-            true => reader.list(answers.next().unwrap_or_default())?,
-            false => answers.by_ref().take(self.whole.len()).collect(),
-        };
-        let keys = self.whole.iter().chain(self.marks.keys());
-        for (key, answer) in keys.zip(whole.into_iter().chain(answers)) {
-            strings.extend(reader.bytes(answer)?.map(|string| (key.clone(), string)));
-        }
-        let mut bytes = self.first();
-        loop {
-            let is_short = |(key, hashes): &(&Vec<u8>, &BTreeSet<u32>)| {
-                let string = of(&strings, key);
-                let lacks = |hash: &u32| MarkEntry::postings(string, *hash).len() < self.enough + expired;
-                string.len() >= bytes && hashes.iter().any(lacks)
-            };
-            let short: Vec<Vec<u8>> =
-                self.marks.iter().filter(is_short).map(|(key, _)| key.clone()).collect();
-            if short.is_empty() {
-                return Ok(strings);
-            }
-            bytes *= 4;
-            let commands: Vec<Command> = short.iter().map(|key| beginning_command(key, bytes)).collect();
-            for (key, answer) in short.into_iter().zip(servers.ask(&commands)?) {
-                strings.insert(key, reader.bytes(answer)?.unwrap_or_default());
-            }
-        }
-    }
+    reading: Reading<'a>,
 }
 
 /// What a search has read.
@@ -266,7 +177,7 @@ impl<'a> Search<'a> {
         let looks: Vec<Looks> = queries.iter().map(|query| Looks::of(layout, query)).collect();
         let mut reading = Reading::new(layout, scoring);
         for looks in &looks {
-            reading.whole.extend(looks.lookups.iter().map(|lookup| lookup.key.clone()));
+            looks.lookups.iter().for_each(|lookup| reading.add(lookup));
             looks.marks.iter().flatten().for_each(|(hash, key)| reading.add_mark(*hash, key.clone()));
         }
         Self { layout, scoring, now, queries, judged, looks, reading }
@@ -280,21 +191,23 @@ impl<'a> Search<'a> {
     ) -> Result<(Value, Option<Sight>), StoreError> {
         let with_first = first.is_some();
         let own = self.queries.iter().filter_map(|query| query.except.as_deref());
-        let own = own.map(|id| version_command(self.layout, id));
+        let own: Vec<Command> = own.map(|id| version_command(self.layout, id)).collect();
         // Only marks count those that have expired: all others are looked at one by one.
         let by_marks = self.queries.iter().any(Query::asks_for_marks);
-        let expired = match by_marks {
-            true => expired_command(self.layout, self.now),
-            false => read::alive_command(self.layout),
-        };
-        let commands = first.into_iter().chain([expired]).chain(own).chain(self.reading.commands());
+        let expired = by_marks.then(|| expired_command(self.layout, self.now));
+        let map = servers.map();
+        let slot = |command: &Command| command.slot;
+        let strings = self.reading.commands(&map, expired.iter().chain(&own).map(slot));
+        let alive = || reading::alive_command(self.layout, &map, own.iter().chain(&strings).map(slot));
+        let expired = expired.unwrap_or_else(alive);
+        let commands = first.into_iter().chain([expired]).chain(own).chain(strings);
         let mut answers = servers.ask(&commands.collect::<Vec<_>>())?.into_iter();
         let reader = servers.reader();
         let mut next = || answers.next().unwrap_or_default();
         let first = if with_first { next() } else { Value::Nil };
         let expired = match by_marks {
             true => read::expired(reader, next())?,
-            false => read::is_alive(&next()).then(Vec::new),
+            false => reading::is_alive(servers, self.layout, &next())?.then(Vec::new),
         };
         let Some(expired) = expired else { return Ok((first, None)) };
         let own = |query: &Query| match query.except {
@@ -446,7 +359,7 @@ pub(crate) fn sources(
         let own = part.iter().filter_map(|question| question.except.as_deref());
         let mut commands = vec![expired_command(layout, now)];
         commands.extend(own.map(|id| version_command(layout, id)));
-        commands.extend(reading.commands());
+        commands.extend(reading.commands(&servers.map(), std::iter::empty()));
         let (reader, mut answers) = (servers.reader(), servers.ask(&commands)?.into_iter());
         let mut next = || answers.next().unwrap_or_default();
         let Some(expired) = read::expired(reader, next())? else { return Ok(None) };

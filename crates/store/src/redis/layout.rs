@@ -6,6 +6,7 @@ pub(crate) use index::{Entry, Lookup, MarkEntry, mark_bucket, mark_lookup};
 
 use crate::codec;
 use crate::record::{Collection, Record};
+use crate::redis::slots::{self, ENDS};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of a version where it is stored, the highest first.
@@ -16,6 +17,8 @@ pub(crate) const VERSIONS: u64 = 1 << (8 * VERSION);
 pub(crate) const PARTITION_BITS: u32 = 10;
 /// Partitions of a collection: on one server, and in a cluster. Stored with the collection.
 pub(crate) const PARTITIONS: [u32; 2] = [1, 256];
+/// Copies of a string of fingerprints, of the first block and of each other one: the same.
+pub(crate) const COPIES: [[usize; 2]; 2] = [[1, 1], [3, 2]];
 /// A member of the expiries that is always there as long as the collection is.
 pub(crate) const ALIVE: &[u8] = b"-";
 
@@ -58,6 +61,8 @@ pub(crate) struct Layout {
     prefix: String,
     pub(crate) number: u32,
     pub(crate) partitions: u32,
+    /// See [`COPIES`].
+    copies: [usize; 2],
     pub(crate) collection: Collection,
     /// Whether it is being destroyed.
     pub(crate) closing: bool,
@@ -81,8 +86,14 @@ pub(crate) enum Part {
 }
 
 impl Layout {
-    pub(crate) fn new(names: &Names, number: u32, partitions: u32, collection: Collection) -> Self {
-        Self { prefix: names.prefix.clone(), number, partitions, collection, closing: false }
+    pub(crate) fn new(
+        names: &Names,
+        number: u32,
+        partitions: u32,
+        copies: [usize; 2],
+        collection: Collection,
+    ) -> Self {
+        Self { prefix: names.prefix.clone(), number, partitions, copies, collection, closing: false }
     }
 
     /// As it is stored under the name of the collection.
@@ -90,6 +101,9 @@ impl Layout {
         let json = codec::collection(self.number, &self.collection);
         let mut value: serde_json::Value = serde_json::from_slice(&json).unwrap_or_default();
         value["partitions"] = self.partitions.into();
+        if self.has_copies() {
+            value["copies"] = self.copies.to_vec().into();
+        }
         if self.closing {
             value["closing"] = true.into();
         }
@@ -101,9 +115,15 @@ impl Layout {
         let (number, collection) = codec::parse_collection(settings)?;
         let value: serde_json::Value = serde_json::from_slice(settings).ok()?;
         let partitions = u32::try_from(value["partitions"].as_u64()?).ok()?;
+        // Those that were made before there were copies have none.
+        let said = |copies: &[usize; 2]| value.get("copies") == Some(&copies.to_vec().into());
+        let copies = match value.get("copies") {
+            Some(_) => *COPIES.iter().find(|copies| said(copies))?,
+            None => [1, 1],
+        };
         let known = (1..=1 << PARTITION_BITS).contains(&partitions);
         let closing = value["closing"].as_bool().unwrap_or_default();
-        known.then(|| Self { closing, ..Self::new(names, number, partitions, collection) })
+        known.then(|| Self { closing, ..Self::new(names, number, partitions, copies, collection) })
     }
 
     /// A key without a slot of its choice.
@@ -119,6 +139,28 @@ impl Layout {
     /// When which version expires, and [`ALIVE`].
     pub(crate) fn expiries(&self) -> Vec<u8> {
         self.key("expiries")
+    }
+
+    /// One of the [`ENDS`] many keys that are there only as long as [`ALIVE`] is, evenly spread, so that every master has one.
+    /// Where strings have one copy there are none.
+    pub(crate) fn sign(&self, number: usize) -> Option<Vec<u8>> {
+        let end = ENDS.get(number).filter(|_| self.has_copies())?;
+        Some(self.key(&format!("alive.{end}")))
+    }
+
+    /// All of them.
+    pub(crate) fn signs(&self) -> impl Iterator<Item = Vec<u8>> {
+        (0..ENDS.len()).filter_map(|number| self.sign(number))
+    }
+
+    /// Whether some strings stand more than once.
+    pub(crate) fn has_copies(&self) -> bool {
+        self.copies != [1, 1]
+    }
+
+    /// How often the strings of a block stand.
+    fn copies_of(&self, place: u16) -> usize {
+        self.copies[usize::from(place > 0)]
     }
 
     /// A key of a partition; they are all in one slot.
@@ -157,6 +199,19 @@ impl Layout {
     /// The entries of a record in the index; each is followed by the version there.
     pub(crate) fn entries(&self, record: &Record) -> Vec<Entry> {
         index::entries(self, record)
+    }
+}
+
+/// The key of a string that stands more than once, with one of the [`ENDS`].
+pub(crate) fn with_end(key: &[u8], end: usize) -> Vec<u8> {
+    [key, b".", ENDS[end].as_bytes()].concat()
+}
+
+/// The keys of all copies of a string, by what they have in common.
+pub(crate) fn copies(key: Vec<u8>, number: usize) -> Vec<Vec<u8>> {
+    match number {
+        1 => vec![key],
+        _ => slots::ends(slots::of(&with_end(&key, 0)), number).map(|end| with_end(&key, end)).collect(),
     }
 }
 

@@ -9,6 +9,7 @@ mod address;
 mod cluster;
 pub mod cms;
 mod command;
+mod cover;
 mod find;
 mod layout;
 mod node;

@@ -1,13 +1,15 @@
 //! Collections: making, finding and removing them.
 //!
 //! A collection has a number that no other ever has, and all its keys carry it. Whoever remembers a collection that somebody
-//! else has destroyed notices: a member of its expiries that is always there is gone, and every call looks at those.
+//! else has destroyed notices: a member of its expiries that is always there is gone, and every call looks at those, or at one
+//! of the signs in a cluster: these are made after the expiries and go before them, so where there is one the collection is there,
+//! and where there is none the expiries say.
 //!
-//! Destroying has four steps: the settings say that it is closing, the expiries go, the settings go and the number is noted as
-//! dead, and then all keys go. Whoever meets a collection that is closing does the rest.
+//! Destroying has five steps: the settings say that it is closing, the signs go, the expiries go, the settings go and the number
+//! is noted as dead, and then all keys go. Whoever meets a collection that is closing does the rest.
 
 use super::command::{Command, Effect};
-use super::layout::{ALIVE, Layout, Names, PARTITIONS};
+use super::layout::{ALIVE, COPIES, Layout, Names, PARTITIONS};
 use super::scripts;
 use super::servers::Servers;
 use crate::StoreError;
@@ -111,9 +113,10 @@ impl Rooms {
         let number = servers.ask_one(Command::new(Effect::Again, &[b"INCR", &names.numbers()]))?;
         let number =
             u32::try_from(reader.number(number)?).map_err(|_| reader.foreign("no number is left"))?;
-        let partitions = PARTITIONS[usize::from(servers.address.cluster)];
-        let layout = Layout::new(names, number, partitions, collection.clone());
-        servers.ask_one(Command::new(Effect::Again, &[b"ZADD", &layout.expiries(), b"-inf", ALIVE]))?;
+        let kind = usize::from(servers.address.cluster);
+        let layout = Layout::new(names, number, PARTITIONS[kind], COPIES[kind], collection.clone());
+        servers.ask_one(alive(&layout))?;
+        servers.ask(&layout.signs().map(|key| sign(&key)).collect::<Vec<_>>())?;
         let (name, settings) = (collection.name.as_bytes(), layout.settings());
         let make: [&[u8]; 4] = [b"HSETNX", &names.collections(), name, &settings];
         servers.ask_one(Command::new(Effect::Again, &make))?;
@@ -123,7 +126,7 @@ impl Rooms {
             self.remember(layout);
             return Ok(());
         }
-        servers.ask_one(Command::new(Effect::Again, &[b"UNLINK", &layout.expiries()]))?;
+        no_longer_alive(servers, &layout)?;
         there.map_or(Ok(()), |there| there.collection.same(collection))
     }
 
@@ -145,7 +148,7 @@ impl Rooms {
     /// Destroys a collection that is closing; whether nobody else has.
     fn close(&self, servers: &Servers, layout: &Layout) -> Result<bool, StoreError> {
         // From here on nobody finds it, remembered or not.
-        servers.ask_one(Command::new(Effect::Again, &[b"UNLINK", &layout.expiries()]))?;
+        no_longer_alive(servers, layout)?;
         let (names, number) = (&self.names, layout.number.to_string());
         let keys: [&[u8]; 2] = [&names.collections(), &names.dead()];
         let arguments: [&[u8]; 3] =
@@ -174,6 +177,23 @@ impl Rooms {
         }
         Ok(())
     }
+}
+
+/// Says that a collection is there.
+pub(crate) fn alive(layout: &Layout) -> Command {
+    Command::new(Effect::Again, &[b"ZADD", &layout.expiries(), b"-inf", ALIVE])
+}
+
+/// Makes one of the [`Layout::signs`].
+pub(crate) fn sign(key: &[u8]) -> Command {
+    Command::new(Effect::Again, &[b"SET", key, b""])
+}
+
+/// The signs go first, all of them: whoever sees one believes that the collection is there.
+fn no_longer_alive(servers: &Servers, layout: &Layout) -> Result<(), StoreError> {
+    let unlink = |key: &[u8]| Command::new(Effect::Again, &[b"UNLINK", key]);
+    servers.ask(&layout.signs().map(|key| unlink(&key)).collect::<Vec<_>>())?;
+    servers.ask_one(unlink(&layout.expiries())).map(|_| ())
 }
 
 /// Calls `each` with all keys that match, some at a time, and maybe more than once.

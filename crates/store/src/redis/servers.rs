@@ -8,7 +8,7 @@ use super::command::{Command, Effect, Reader};
 use super::node::{Node, is_starting};
 use super::{scripts, trouble};
 use crate::StoreError;
-use map::Map;
+pub(crate) use map::Map;
 use redis::{Connection, RedisError, RedisResult, ServerError, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -90,7 +90,8 @@ impl Servers {
         self.map().nodes.clone()
     }
 
-    fn map(&self) -> Arc<Map> {
+    /// Who has which slot, as far as is known.
+    pub(crate) fn map(&self) -> Arc<Map> {
         Arc::clone(&self.map.read().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -2,6 +2,25 @@
 
 pub(crate) const SLOTS: usize = 16_384;
 
+/// Ends of keys that spread them evenly. Checksums are linear: whatever a key is, with the end of number `i` behind it it is in the
+/// slot it has with the first one, its five highest bits changed by `i`. They are parts of stored keys and never change.
+#[rustfmt::skip]
+pub(crate) const ENDS: [&str; 32] = [
+    "1bz", "04s", "dlj", "003", "5nw", "pt6", "5j7", "4x6", "17p", "0ay", "130", "0e9", "h85", "4mt", "qsu", "4i4",
+    "fjl", "265", "ng4", "22u", "7l1", "c0h", "7hq", "6zp", "356", "gio", "31v", "od7", "b3k", "6o2", "7ys", "6kr",
+];
+
+/// The slot of a key with another of the [`ENDS`], by its slot with the first one.
+pub(crate) fn with_end(slot: u16, end: usize) -> u16 {
+    slot ^ (end * SLOTS / ENDS.len()) as u16
+}
+
+/// The ends of so many copies of a key, evenly apart, by its slot with the first end: which is that of the first copy.
+pub(crate) fn ends(slot: u16, copies: usize) -> impl Iterator<Item = usize> {
+    let (number, first) = (ENDS.len(), usize::from(slot) * ENDS.len() / SLOTS);
+    (0..copies).map(move |copy| first ^ ((first + (copy * number + copies / 2) / copies) % number))
+}
+
 /// The slot of a key: by what stands between the first braces, if something does.
 pub(crate) fn of(key: &[u8]) -> u16 {
     let tag = key.iter().position(|&byte| byte == b'{').and_then(|open| {
@@ -35,6 +54,31 @@ const fn table() -> [u16; 256] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn copies_are_evenly_apart() {
+        for slot in 0..SLOTS as u16 {
+            let apart = |copies| {
+                let slots = ends(slot, copies).map(|end| with_end(slot, end));
+                slots
+                    .map(|other| (usize::from(other) + SLOTS - usize::from(slot)) % SLOTS)
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(apart(2), [0, SLOTS / 2]);
+            assert_eq!(apart(3), [0, 11 * 512, 21 * 512]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn ends_spread_every_key_evenly(key in "[a-z0-9.:_-]{0,40}") {
+            let slots = ENDS.map(|end| of(format!("{key}.{end}").as_bytes()));
+            for (end, slot) in slots.into_iter().enumerate() {
+                prop_assert_eq!(slot, with_end(slots[0], end));
+            }
+        }
+    }
 
     #[test]
     fn as_redis_counts() {

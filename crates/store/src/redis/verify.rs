@@ -4,7 +4,7 @@ use super::command::{Command, Effect};
 use super::find::get_command;
 use super::layout::{self, Layout, Part, VERSION};
 use super::read;
-use super::rooms::{Rooms, each_key};
+use super::rooms::{self, Rooms, each_key};
 use super::servers::Servers;
 use crate::StoreError;
 use crate::findings::Findings;
@@ -185,6 +185,7 @@ fn compare_expiries(
     room: &Room,
     check: &mut Check,
 ) -> Result<(), StoreError> {
+    compare_signs(servers, layout, check)?;
     let key = layout.expiries();
     let expiries = servers.ask_one(Command::read(&[b"ZRANGE", &key, b"0", b"-1"]))?;
     let expiries = servers.reader().strings(expiries)?;
@@ -199,6 +200,23 @@ fn compare_expiries(
         check.findings.wrong(format!("version {version} expires, and nothing says so"));
         let (expires, version) = (expires.to_string(), layout::pack(*version));
         check.mends.push(Command::new(Effect::Again, &[b"ZADD", &key, expires.as_bytes(), &version]));
+    }
+    Ok(())
+}
+
+/// What says that the collection is there must be there too.
+fn compare_signs(servers: &Servers, layout: &Layout, check: &mut Check) -> Result<(), StoreError> {
+    let keys: Vec<Vec<u8>> = layout.signs().collect();
+    let mut commands = vec![read::alive_command(layout)];
+    commands.extend(keys.iter().map(|key| get_command(key)));
+    let mends = std::iter::once(rooms::alive(layout)).chain(keys.iter().map(|key| rooms::sign(key)));
+    let names = std::iter::once(layout.expiries()).chain(keys.iter().cloned());
+    for ((answer, mend), name) in servers.ask(&commands)?.into_iter().zip(mends).zip(names) {
+        if !read::is_alive(&answer) {
+            let name = String::from_utf8_lossy(&name);
+            check.findings.wrong(format!("{name}: does not say that the collection is there"));
+            check.mends.push(mend);
+        }
     }
     Ok(())
 }

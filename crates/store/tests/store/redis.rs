@@ -1,6 +1,7 @@
 //! Redis: one server, and in `cluster` a cluster. Everything a store promises, and that index and records fit together afterwards.
 
 mod cluster;
+mod copies;
 mod failover;
 mod faults;
 mod tls;

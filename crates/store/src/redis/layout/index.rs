@@ -34,7 +34,9 @@ pub(crate) struct Entry {
 /// A string that is looked through for what is near, or the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lookup {
+    /// Without what tells its copies apart, if it has several.
     pub(crate) key: Vec<u8>,
+    pub(crate) copies: usize,
     pub(crate) payload: Vec<u8>,
     /// In how many bits what is in this string differs from what is asked for, before entries are looked at.
     pub(crate) base: u32,
@@ -56,7 +58,7 @@ impl Lookup {
         }
         lookups.extend(distinct_keys(probes).into_iter().map(|key| {
             let Entry { key, payload } = key_entry(layout, key);
-            Self { key, payload, base: 0, within: 0, is_key: true }
+            Self { key, copies: 1, payload, base: 0, within: 0, is_key: true }
         }));
         lookups
     }
@@ -93,19 +95,22 @@ fn near(layout: &Layout, settings: &SpaceSettings, fingerprint: &Fingerprint, wi
         let left_out = blocks.bytes(block.place).is_some();
         let same = own.iter().find(|own| own.place == block.place).map_or(0, |own| own.value);
         let base = if left_out { (block.value ^ same).count_ones() } else { 0 };
-        Lookup { key, payload, base, within, is_key: false }
+        Lookup { key, copies: layout.copies_of(block.place), payload, base, within, is_key: false }
     };
     blocks.probes(fingerprint).into_iter().map(lookup).collect()
 }
 
-/// All entries of a record.
+/// All entries of a record, in all copies.
 pub(super) fn entries(layout: &Layout, record: &Record) -> Vec<Entry> {
     let mut entries = Vec::new();
     for (space, fingerprint) in &record.signals.near {
         if let Ok(settings) = layout.collection.space(*space) {
             let blocks = Blocks::of(settings);
-            let entry = |block| near_entry(layout, *space, blocks, block, fingerprint);
-            entries.extend(blocks.keys(fingerprint).into_iter().map(entry));
+            for block in blocks.keys(fingerprint) {
+                let Entry { key, payload } = near_entry(layout, *space, blocks, block, fingerprint);
+                let copies = super::copies(key, layout.copies_of(block.place));
+                entries.extend(copies.into_iter().map(|key| Entry { key, payload: payload.clone() }));
+            }
         }
     }
     let mut keys = record.signals.keys.clone();
@@ -203,15 +208,16 @@ impl MarkEntry {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Names, pack};
+    use super::super::{COPIES, Names, copies as copies_of, pack};
     use super::*;
     use crate::record::{Collection, Mark};
+    use crate::redis::slots;
     use proptest::prelude::*;
 
-    fn layout(width: u32, within: u32) -> Layout {
+    fn layout(width: u32, within: u32, copies: [usize; 2]) -> Layout {
         let spaces = vec![SpaceSettings { space: Space::DOCUMENTS, width, within }];
         let collection = Collection { name: "c".into(), recipe: [0; 16], about: String::new(), spaces };
-        Layout::new(&Names::new("p"), 7, 1, collection)
+        Layout::new(&Names::new("p"), 7, 1, copies, collection)
     }
 
     fn record(fingerprint: Fingerprint) -> Record {
@@ -222,15 +228,29 @@ mod tests {
 
     #[test]
     fn the_usual_fingerprint_takes_twelve_bytes_a_block() {
-        let entries = layout(64, 3).entries(&record(0x0123_4567_89ab_cdef_u64.into()));
+        let entries = layout(64, 3, COPIES[0]).entries(&record(0x0123_4567_89ab_cdef_u64.into()));
         assert_eq!(entries.len(), 4);
         assert_eq!(entries[1].key, b"p:7:n0.1.4567");
         assert_eq!(entries[1].payload, [0x01, 0x23, 0x89, 0xab, 0xcd, 0xef]);
     }
 
     #[test]
+    fn three_copies_of_the_first_block_and_two_of_the_others() {
+        let layout = layout(64, 3, COPIES[1]);
+        let mut record = record(0x0123_4567_89ab_cdef_u64.into());
+        record.signals.keys = vec![Key { kind: 1, value: 5 }];
+        let entries = layout.entries(&record);
+        assert_eq!(entries.len(), 3 + 3 * 2 + 1, "a key has no copy");
+        assert_eq!(entries[3].key, b"p:7:n0.1.4567.1bz");
+        assert_eq!(entries[4].key, b"p:7:n0.1.4567.fjl", "half of all slots apart");
+        assert_eq!(slots::of(&entries[3].key) ^ slots::of(&entries[4].key), slots::SLOTS as u16 / 2);
+        assert!(entries[..9].iter().all(|entry| layout.entry_size(&entry.key) == Some(12)));
+        assert_eq!(Layout::parse(&Names::new("p"), &layout.settings()), Some(layout));
+    }
+
+    #[test]
     fn marks_and_keys() {
-        let layout = layout(64, 3);
+        let layout = layout(64, 3, COPIES[0]);
         let mut record = Record { id: "a".into(), origin: Some(9), ..Record::default() };
         record.signals.keys = vec![Key { kind: 1, value: 5 }; 2];
         record.signals.outline.marks = [7, u32::MAX, 7].map(|hash| Mark { hash, at: 0 }).into();
@@ -257,8 +277,9 @@ mod tests {
             (width, within) in settings(),
             words in prop::collection::vec(any::<u64>(), 16),
             flips in prop::collection::vec(any::<u32>(), 0..16),
+            copies in prop::sample::select(&COPIES[..]),
         ) {
-            let layout = layout(width, within);
+            let layout = layout(width, within, copies);
             let asked = Fingerprint::from_words(width, &words);
             let mut words = asked.words().to_vec();
             for flip in flips {
@@ -269,14 +290,19 @@ mod tests {
             let distance = asked.distance(&stored).unwrap();
             let entries = layout.entries(&record(stored));
             let probe = Probe::Near { space: Space::DOCUMENTS, fingerprint: asked, within };
-            let mut hits = Vec::new();
-            for lookup in Lookup::of(&layout, &[probe]) {
-                for entry in entries.iter().filter(|entry| entry.key == lookup.key) {
-                    hits.extend(lookup.hits(&[&*entry.payload, &pack(5)].concat()));
+            let expected = if distance <= within { vec![(5, distance)] } else { vec![] };
+            // Whichever copy of each is read.
+            for choice in 0..3 {
+                let mut hits = Vec::new();
+                for lookup in Lookup::of(&layout, std::slice::from_ref(&probe)) {
+                    let key = &copies_of(lookup.key.clone(), lookup.copies)[choice % lookup.copies];
+                    for entry in entries.iter().filter(|entry| entry.key == *key) {
+                        hits.extend(lookup.hits(&[&*entry.payload, &pack(5)].concat()));
+                    }
                 }
+                hits.dedup();
+                prop_assert_eq!(&hits, &expected);
             }
-            hits.dedup();
-            prop_assert_eq!(hits, if distance <= within { vec![(5, distance)] } else { vec![] });
         }
     }
 }

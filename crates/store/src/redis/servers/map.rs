@@ -102,10 +102,14 @@ impl Map {
         Ok(())
     }
 
+    /// The number of the node that has a slot.
+    pub(crate) fn number(&self, slot: u16) -> u16 {
+        self.slots.get(usize::from(slot)).copied().unwrap_or_default()
+    }
+
     /// Who has a slot.
     pub(crate) fn node(&self, slot: u16) -> &Arc<Node> {
-        let number = self.slots.get(usize::from(slot)).copied().unwrap_or_default();
-        &self.nodes[usize::from(number).min(self.nodes.len() - 1)]
+        &self.nodes[usize::from(self.number(slot)).min(self.nodes.len() - 1)]
     }
 
     /// The server that an answer like `3999 127.0.0.1:6381` names.

@@ -4,8 +4,8 @@ use super::cluster::Running;
 use super::{assert_sound, new_prefix, open, server};
 use leitong_store::redis::{Options, Redis};
 use leitong_store::{
-    Added, Addition, Collection, Key, Mark, Policy, Probe, Record, Space, SpaceSettings, Store, StoreError,
-    Want,
+    Added, Addition, Collection, Key, Mark, Policy, Probe, Query, Record, Space, SpaceSettings, Store,
+    StoreError, Want,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -144,7 +144,18 @@ fn a_client_dies_while_it_destroys() {
         others.add(NAME, vec![Addition::new(record("old", 1), Policy::New)]).unwrap();
         let options =
             Options { commands_left: Some(Arc::new(AtomicUsize::new(commands))), ..Options::default() };
+        let remembering = open(&address);
+        let ask = || {
+            let near = Probe::Near { space: Space::DOCUMENTS, fingerprint: 1.into(), within: 3 };
+            remembering.find(NAME, &[Query { probes: vec![near], limit: 1, ..Query::default() }])
+        };
+        assert_eq!(ask().unwrap()[0].candidates.len(), 1);
         let destroyed = Redis::open(&address, options).unwrap().destroy(NAME).is_ok();
+        // Whoever remembers it finds all of it, or learns that it is gone.
+        match ask() {
+            Ok(found) => assert!(!destroyed && found[0].candidates.len() == 1, "{commands}: {found:?}"),
+            Err(error) => assert!(matches!(error, StoreError::NoCollection { .. }), "{commands}: {error}"),
+        }
         let there = others.collections().unwrap().len();
         let added = others.add(NAME, vec![Addition::new(record("new", 2), Policy::New)]);
         match there {
@@ -160,4 +171,25 @@ fn a_client_dies_while_it_destroys() {
         }
     }
     panic!("never destroyed");
+}
+
+/// A collection that was being made when the client died is there or not, and can be made.
+#[test]
+fn a_client_dies_while_it_creates() {
+    let Some(running) = Running::start(0) else { return };
+    for commands in 0..MANY {
+        let address = running.address();
+        let options =
+            Options { commands_left: Some(Arc::new(AtomicUsize::new(commands))), ..Options::default() };
+        let created = Redis::open(&address, options).unwrap().create(&collection()).is_ok();
+        let others = open(&address);
+        others.create(&collection()).unwrap();
+        others.add(NAME, vec![Addition::new(record("new", 2), Policy::New)]).unwrap();
+        assert_sound(&others);
+        if created {
+            assert!(commands > 3, "creating takes {commands} commands");
+            return;
+        }
+    }
+    panic!("never created");
 }

@@ -33,7 +33,7 @@ use write::{Decided, Files};
     input; with .gz or .zst behind it compressed. What was removed is in OUT.journal, from which `leitong undo` puts it back.\n\n\
     Exact, near and contained documents are removed, quotes never. Of a contained document and its container the container stays. \
     A document goes only for one that stays and that it was compared with.\n\n\
-    Inputs are read twice and must not change meanwhile; outputs cannot lie in a folder that is an input. A link is written through.\n\n\
+    Inputs are read more than once and must not change meanwhile; outputs cannot lie in a folder that is an input. A link is written through.\n\n\
     Bad records (broken JSON, no text, an id for the second time) are named, counted and left out; the exit code is then 3, with \
     --on-error skip 0, and with --on-error stop nothing is written. A run that was killed goes on when it is started again.")]
 pub(crate) struct Args {

@@ -2,7 +2,7 @@
 
 use crate::commands::batch::{Inputs, Work};
 use crate::input::InputError;
-use crate::input::raw::{self, Read, Shape, Source, Wanted};
+use crate::input::raw::{self, Read, Source, Wanted};
 use crate::output::{Failure, Progress};
 use leitong_detect::batch::{Corpus, Explainer, Incoming, Run};
 use parquet::file::reader::FileReader;
@@ -75,9 +75,7 @@ fn pieces(sources: &[Source]) -> Vec<Piece<'_>> {
             break;
         };
         // Only lines can be read from the middle; other files from their beginning, and once.
-        let from_start = source.shape != Shape::Jsonl
-            || source.path.extension().is_some_and(|end| end == "gz" || end == "zst");
-        let place = if from_start { 0 } else { place };
+        let place = if source.has_places() { place } else { 0 };
         match pieces.iter_mut().find(|piece| piece.number == number && piece.place == place) {
             Some(piece) => piece.most += SAMPLE / PLACES,
             None => pieces.push(Piece { source, number, place, most: SAMPLE / PLACES }),

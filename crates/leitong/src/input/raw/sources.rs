@@ -76,14 +76,17 @@ impl Source {
 
     /// Whether it has to be copied before it can be read: standard input, and Parquet, whose end comes first, compressed.
     pub(crate) fn needs_copy(&self) -> bool {
-        let compressed = matches!(self.path.extension().and_then(|end| end.to_str()), Some("gz" | "zst"));
-        self.path.as_os_str() == "-" || (self.shape == Shape::Parquet && compressed)
+        self.path.as_os_str() == "-" || (self.shape == Shape::Parquet && self.is_compressed())
+    }
+
+    /// Whether its name says so.
+    fn is_compressed(&self) -> bool {
+        matches!(self.path.extension().and_then(|end| end.to_str()), Some("gz" | "zst"))
     }
 
     /// Whether a line can be read by where it stands.
     pub(crate) fn has_places(&self) -> bool {
-        let compressed = matches!(self.path.extension().and_then(|end| end.to_str()), Some("gz" | "zst"));
-        self.shape == Shape::Jsonl && (self.spooled || !compressed)
+        self.shape == Shape::Jsonl && (self.spooled || !self.is_compressed())
     }
 
     /// Copies it to a file and reads it there from now on.

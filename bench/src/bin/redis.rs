@@ -1,15 +1,17 @@
 //! The store in Redis beside the way of the documents: sets of `<fingerprint>-<id>` for each 16 bits, EXISTS and SMEMBERS for each
 //! block, and comparing in the client.
 //!
-//! `cargo run --release -p leitong-bench --bin redis -- ADDRESS [--documents N] [--seconds S] [--threads T,…] [--batch B,…] [--plain]`
+//! `cargo run --release -p leitong-bench --bin redis -- ADDRESS… [--documents N] [--seconds S] [--threads T,…] [--batch B,…] [--plain]`
 //!
-//! ADDRESS is that of an empty server or cluster, as for `--db`. With `--plain` the other way is measured too, in the same
-//! server and in turn, which takes another gigabyte for a million documents. Times of servers are what they say of themselves.
+//! ADDRESS is that of an empty server or cluster, as for `--db`; several take turns. `ADDRESS+ADDRESS+…` are servers of which each has all
+//! documents and answers its share of the questions: what a cluster of as many masters on the same cores is compared with. With `--plain`
+//! the other way is measured too, in the first server and in turn, which takes another gigabyte for a million documents. Times of servers
+//! are what they say of themselves.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
 
 use leitong_fingerprint::Fingerprint;
-use leitong_store::redis::{Options, Redis};
+use leitong_store::redis::{Options, Redis, ServerStats};
 use leitong_store::{Addition, Collection, Policy, Probe, Query, Record, Space, SpaceSettings, Store};
 use redis::Commands;
 use std::cell::RefCell;
@@ -26,9 +28,11 @@ const TOGETHER: u64 = 512;
 const NEAR: u64 = 10;
 /// How often each way has its turn.
 const ROUNDS: usize = 3;
+/// From one call's first question to the next one's.
+const STRIDE: u64 = 64;
 
 struct Arguments {
-    address: String,
+    addresses: Vec<String>,
     documents: u64,
     seconds: u64,
     threads: Vec<usize>,
@@ -36,45 +40,97 @@ struct Arguments {
     plain: bool,
 }
 
+/// Servers that are asked in turn, each of which has everything; or a cluster.
+struct Side {
+    name: String,
+    stores: Vec<Redis>,
+}
+
+impl Side {
+    fn open(name: &str) -> Result<Self> {
+        let open = |address| Redis::open(address, Options::default());
+        Ok(Self {
+            name: name.into(),
+            stores: name.split('+').map(open).collect::<std::result::Result<_, _>>()?,
+        })
+    }
+
+    /// Who answers a question.
+    fn store(&self, question: u64) -> &Redis {
+        &self.stores[(question / STRIDE) as usize % self.stores.len()]
+    }
+
+    /// What all servers have of something, by their own account.
+    fn sum<N: std::iter::Sum>(&self, of: impl Fn(&ServerStats) -> N) -> Result<N> {
+        let mut all = Vec::new();
+        for store in &self.stores {
+            all.extend(store.stats()?.servers.iter().map(&of));
+        }
+        Ok(all.into_iter().sum())
+    }
+
+    fn memory(&self) -> Result<u64> {
+        self.sum(|server| server.memory)
+    }
+
+    /// Microseconds that all servers have worked.
+    fn worked(&self) -> Result<f64> {
+        self.sum(|server| server.worked.as_secs_f64() * 1e6)
+    }
+
+    /// Fills each of its stores, and says what that takes.
+    fn fill(&self, documents: u64) -> Result<()> {
+        println!("{}", self.name);
+        let spaces = vec![SpaceSettings { space: Space::DOCUMENTS, width: 64, within: WITHIN }];
+        let collection = Collection { name: NAME.into(), recipe: [0; 16], about: String::new(), spaces };
+        for store in &self.stores {
+            store.create(&collection)?;
+            let before = self.memory()?;
+            if fill(store, documents)? > 0 {
+                let (used, index) = (self.memory()?.saturating_sub(before), index_bytes(store)?);
+                let each = |bytes: u64| bytes as f64 / documents as f64;
+                println!("  {:.1} bytes a document, {:.1} of them the index", each(used), each(index));
+            }
+        }
+        Ok(())
+    }
+}
+
 fn main() -> Result<()> {
     let arguments = arguments()?;
-    let store = Redis::open(&arguments.address, Options::default())?;
-    let spaces = vec![SpaceSettings { space: Space::DOCUMENTS, width: 64, within: WITHIN }];
-    let collection = Collection { name: NAME.into(), recipe: [0; 16], about: String::new(), spaces };
-    store.create(&collection)?;
-    let before = memory(&store)?;
-    fill(&store, arguments.documents)?;
-    let used = memory(&store)?.saturating_sub(before);
-    println!(
-        "memory: {:.1} bytes a document, records and ids included",
-        used as f64 / arguments.documents as f64
-    );
-    println!("index: {:.1} bytes a document", index_bytes(&store)? as f64 / arguments.documents as f64);
+    let sides = arguments.addresses.iter().map(|name| Side::open(name)).collect::<Result<Vec<_>>>()?;
+    for side in &sides {
+        side.fill(arguments.documents)?;
+    }
     if arguments.plain {
-        let before = memory(&store)?;
+        let before = sides[0].memory()?;
         fill_plain(&arguments)?;
-        let used = memory(&store)?.saturating_sub(before);
+        let used = sides[0].memory()?.saturating_sub(before);
         println!("sets of members: {:.1} bytes a document", used as f64 / arguments.documents as f64);
     }
     for _ in 0..ROUNDS {
         for &threads in &arguments.threads {
             if arguments.plain {
-                check_plain(&store, &arguments, threads)?;
+                check_plain(&sides[0], &arguments, threads)?;
             }
             for &batch in &arguments.batches {
-                check(&store, &arguments, threads, batch)?;
+                for side in &sides {
+                    check(side, &arguments, threads, batch)?;
+                }
             }
         }
     }
     for &threads in &arguments.threads {
-        add_unless(&store, &arguments, threads)?;
+        for side in &sides {
+            add_unless(side, &arguments, threads)?;
+        }
     }
     Ok(())
 }
 
 fn arguments() -> Result<Arguments> {
     let mut arguments = Arguments {
-        address: String::new(),
+        addresses: Vec::new(),
         documents: 1_000_000,
         seconds: 5,
         threads: vec![1, 4],
@@ -92,10 +148,10 @@ fn arguments() -> Result<Arguments> {
             "--threads" => arguments.threads = numbers(value()?)?,
             "--batch" => arguments.batches = numbers(value()?)?,
             "--plain" => arguments.plain = true,
-            address => arguments.address = address.into(),
+            address => arguments.addresses.push(address.into()),
         }
     }
-    match arguments.address.is_empty() {
+    match arguments.addresses.is_empty() {
         true => Err("name the address of a server".into()),
         false => Ok(arguments),
     }
@@ -127,16 +183,8 @@ fn probe(print: u64) -> Probe {
     Probe::Near { space: Space::DOCUMENTS, fingerprint: print.into(), within: WITHIN }
 }
 
-fn memory(store: &Redis) -> Result<u64> {
-    Ok(store.stats()?.servers.iter().map(|server| server.memory).sum())
-}
-
-/// Microseconds that all servers have worked.
-fn worked(store: &Redis) -> Result<f64> {
-    Ok(store.stats()?.servers.iter().map(|server| server.worked.as_secs_f64() * 1e6).sum())
-}
-
-fn fill(store: &Redis, documents: u64) -> Result<()> {
+/// Adds what is not there yet; how many that were.
+fn fill(store: &Redis, documents: u64) -> Result<u64> {
     let start = Instant::now();
     let from = store.count(NAME)?.documents;
     for first in (from..documents).step_by(TOGETHER as usize) {
@@ -144,8 +192,8 @@ fn fill(store: &Redis, documents: u64) -> Result<()> {
         store.add(NAME, numbers.map(|number| Addition::new(record(number), Policy::Replace)).collect())?;
     }
     let (added, seconds) = (documents.saturating_sub(from), start.elapsed().as_secs_f64());
-    println!("added {added} documents in {seconds:.1} s: {:.0}/s", added as f64 / seconds);
-    Ok(())
+    println!("  added {added} documents in {seconds:.1} s: {:.0}/s", added as f64 / seconds);
+    Ok(added)
 }
 
 /// The sets that a fingerprint is in: the original has one name for all four blocks.
@@ -154,7 +202,8 @@ fn sets(print: u64) -> [String; 4] {
 }
 
 fn connection(arguments: &Arguments) -> Result<redis::Connection> {
-    Ok(redis::Client::open(arguments.address.split('?').next().unwrap_or_default())?.get_connection()?)
+    let address = arguments.addresses[0].split('+').next().unwrap_or_default();
+    Ok(redis::Client::open(address.split('?').next().unwrap_or_default())?.get_connection()?)
 }
 
 fn fill_plain(arguments: &Arguments) -> Result<()> {
@@ -198,19 +247,19 @@ fn index_bytes(store: &Redis) -> Result<u64> {
 
 /// Runs `work` in threads until the time is over; it gives how many it has done.
 fn load(
-    store: &Redis,
+    side: &Side,
     name: &str,
     (threads, seconds): (usize, u64),
     work: &(dyn Fn(u64) -> Result<u64> + Sync),
 ) -> Result<()> {
     let (over, done, failed) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
-    let (next, busy, start) = (AtomicU64::new(0), worked(store)?, Instant::now());
+    let (next, busy, start) = (AtomicU64::new(0), side.worked()?, Instant::now());
     let mut times: Vec<Duration> = std::thread::scope(|scope| {
         let thread = || {
             let mut times = Vec::new();
             while !over.load(Relaxed) {
                 let start = Instant::now();
-                match work(next.fetch_add(64, Relaxed)) {
+                match work(next.fetch_add(STRIDE, Relaxed)) {
                     Ok(number) => _ = done.fetch_add(number, Relaxed),
                     Err(_) => _ = failed.fetch_add(1, Relaxed),
                 }
@@ -227,26 +276,27 @@ fn load(
     times.sort_unstable();
     let at = |share: f64| times.get((times.len() as f64 * share) as usize).map_or(0, Duration::as_micros);
     println!(
-        "{name}, {threads} threads: {:.0}/s; a call {} µs p50, {} p99; {:.1} µs of servers each; {} failed",
+        "{}: {name}, {threads} threads: {:.0}/s; a call {} µs p50, {} p99; {:.1} µs of servers each; {} failed",
+        side.name,
         done / elapsed,
         at(0.5),
         at(0.99),
-        (worked(store)? - busy) / done.max(1.0),
+        (side.worked()? - busy) / done.max(1.0),
         failed.load(Relaxed),
     );
     Ok(())
 }
 
-fn check(store: &Redis, arguments: &Arguments, threads: usize, batch: usize) -> Result<()> {
+fn check(side: &Side, arguments: &Arguments, threads: usize, batch: usize) -> Result<()> {
     let found = AtomicU64::new(0);
-    load(store, &format!("check, {batch} a call"), (threads, arguments.seconds), &|first| {
+    load(side, &format!("check, {batch} a call"), (threads, arguments.seconds), &|first| {
         let query = |number| Query {
             probes: vec![probe(asked(number, arguments.documents))],
             limit: 10,
             ..Query::default()
         };
         let queries: Vec<Query> = (first..first + batch as u64).map(query).collect();
-        let answers = store.find(NAME, &queries)?;
+        let answers = side.store(first).find(NAME, &queries)?;
         found.fetch_add(answers.iter().map(|found| found.candidates.len() as u64).sum(), Relaxed);
         Ok(batch as u64)
     })?;
@@ -258,9 +308,9 @@ thread_local! {
     static CONNECTION: RefCell<Option<redis::Connection>> = const { RefCell::new(None) };
 }
 
-fn check_plain(store: &Redis, arguments: &Arguments, threads: usize) -> Result<()> {
+fn check_plain(side: &Side, arguments: &Arguments, threads: usize) -> Result<()> {
     let found = AtomicU64::new(0);
-    load(store, "EXISTS, SMEMBERS and comparing", (threads, arguments.seconds), &|number| {
+    load(side, "EXISTS, SMEMBERS and comparing", (threads, arguments.seconds), &|number| {
         CONNECTION.with_borrow_mut(|own| {
             let connection = match own {
                 Some(connection) => connection,
@@ -287,13 +337,14 @@ fn check_plain(store: &Redis, arguments: &Arguments, threads: usize) -> Result<(
     Ok(())
 }
 
-fn add_unless(store: &Redis, arguments: &Arguments, threads: usize) -> Result<()> {
+fn add_unless(side: &Side, arguments: &Arguments, threads: usize) -> Result<()> {
     let (next, stored) = (AtomicU64::new(2 << 40), AtomicU64::new(0));
-    load(store, "add unless there is something near", (threads, arguments.seconds), &|_| {
-        let record = record(next.fetch_add(1, Relaxed));
+    load(side, "add unless there is something near", (threads, arguments.seconds), &|_| {
+        let number = next.fetch_add(STRIDE, Relaxed);
+        let record = record(number);
         let probes = record.signals.near.iter().map(|(_, own)| probe(own.low64())).collect();
         let policy = Policy::Unless { probes, judged: Vec::new(), limit: 1 };
-        let added = store.add(NAME, vec![Addition::new(record, policy)])?;
+        let added = side.store(number).add(NAME, vec![Addition::new(record, policy)])?;
         stored.fetch_add(added.len() as u64, Relaxed);
         Ok(1)
     })

@@ -45,13 +45,14 @@ impl Library {
         each: &mut dyn FnMut(Vec<Entry>) -> Result<(), E>,
         bad: &mut dyn FnMut(&str),
     ) -> Result<(), E> {
-        for key in self.sets()? {
-            let Some(block) = self.block_of(&key) else { continue };
+        let sets = self.sets(bad)?;
+        for &block in &sets {
+            let key = self.key(block);
             let mut cursor = b"0".to_vec();
             loop {
                 let command = Command::read(&[b"SSCAN", &key, &cursor, b"COUNT", PAGE.as_bytes()]);
                 let (next, members) = self.page(self.servers.ask_one(command)?)?;
-                let entries = self.entries(block, members, &key, bad)?;
+                let entries = self.entries(&sets, block, members, bad)?;
                 if !entries.is_empty() {
                     each(entries)?;
                 }
@@ -76,8 +77,8 @@ impl Library {
         self.servers.ask(&commands).map(drop)
     }
 
-    /// The names of all sets.
-    fn sets(&self) -> Result<BTreeSet<Vec<u8>>, StoreError> {
+    /// The blocks that have a set.
+    fn sets(&self, bad: &mut dyn FnMut(&str)) -> Result<BTreeSet<u16>, StoreError> {
         let mut sets = BTreeSet::new();
         // The prefix may have letters that mean something in a pattern.
         let mut pattern = Vec::new();
@@ -94,7 +95,23 @@ impl Library {
                 let command =
                     Command::read(&[b"SCAN", &cursor, b"MATCH", &pattern, b"COUNT", PAGE.as_bytes()]);
                 let (next, keys) = self.page(self.servers.ask_at(&node, command)?)?;
-                sets.extend(keys.into_iter().filter(|key| self.block_of(key).is_some()));
+                let blocks: Vec<u16> = keys.iter().filter_map(|key| self.block_of(key)).collect();
+                let kind = |&block: &u16| Command::read(&[b"TYPE", &self.key(block)]);
+                let kinds = self.servers.ask(&blocks.iter().map(kind).collect::<Vec<_>>())?;
+                for (block, kind) in blocks.into_iter().zip(kinds) {
+                    match self.servers.reader().bytes(kind)?.as_deref() {
+                        Some(b"set") => _ = sets.insert(block),
+                        // Gone by now.
+                        Some(b"none") => {}
+                        kind => {
+                            let kind = String::from_utf8_lossy(kind.unwrap_or_default());
+                            bad(&format!(
+                                "{}: a {kind}, not a set",
+                                String::from_utf8_lossy(&self.key(block))
+                            ));
+                        }
+                    }
+                }
                 cursor = next;
                 if cursor == b"0" {
                     break;
@@ -112,24 +129,28 @@ impl Library {
         Ok((cursor, items.into_iter().flatten().collect()))
     }
 
-    /// The entries among the members of a set, but for those that another set has shown.
+    /// The entries among the members of one of the sets, but for those that another of them has shown.
     fn entries(
         &self,
+        sets: &BTreeSet<u16>,
         block: u16,
         members: Vec<Vec<u8>>,
-        key: &[u8],
         bad: &mut dyn FnMut(&str),
     ) -> Result<Vec<Entry>, StoreError> {
         let (mut entries, mut questions, mut asked) = (Vec::new(), Vec::new(), Vec::new());
         for member in members {
             let Some(entry) = entry(&member).filter(|entry| blocks(entry.fingerprint).contains(&block))
             else {
-                let (key, member) = (String::from_utf8_lossy(key), String::from_utf8_lossy(&member));
-                bad(&format!("{key}: {member:?} is no fingerprint of this set with an id"));
+                let (key, member) = (self.key(block), String::from_utf8_lossy(&member));
+                bad(&format!(
+                    "{}: {member:?} is no fingerprint of this set with an id",
+                    String::from_utf8_lossy(&key)
+                ));
                 continue;
             };
             // The first of its sets that has it shows it: nothing has to be remembered.
-            for earlier in blocks(entry.fingerprint).into_iter().take_while(|earlier| *earlier != block) {
+            let earlier = blocks(entry.fingerprint).into_iter().take_while(|earlier| *earlier != block);
+            for earlier in earlier.filter(|earlier| sets.contains(earlier)) {
                 questions.push(Command::read(&[b"SISMEMBER", &self.key(earlier), &member]));
                 asked.push(entries.len());
             }

@@ -59,6 +59,8 @@ impl Names {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layout {
     prefix: String,
+    /// What keys without a slot of their choice begin with.
+    start: String,
     pub(crate) number: u32,
     pub(crate) partitions: u32,
     /// See [`COPIES`].
@@ -93,7 +95,8 @@ impl Layout {
         copies: [usize; 2],
         collection: Collection,
     ) -> Self {
-        Self { prefix: names.prefix.clone(), number, partitions, copies, collection, closing: false }
+        let (prefix, start) = (names.prefix.clone(), format!("{}:{number}:", names.prefix));
+        Self { prefix, start, number, partitions, copies, collection, closing: false }
     }
 
     /// As it is stored under the name of the collection.
@@ -128,7 +131,25 @@ impl Layout {
 
     /// A key without a slot of its choice.
     fn key(&self, what: &str) -> Vec<u8> {
-        format!("{}:{}:{what}", self.prefix, self.number).into_bytes()
+        [self.start.as_bytes(), what.as_bytes()].concat()
+    }
+
+    /// The key of a string of the index: its kind, and numbers in hexadecimal. A question names several, and formatting them
+    /// was a quarter of what its client did.
+    fn index_key(&self, kind: u8, numbers: &[u32]) -> Vec<u8> {
+        let mut key = Vec::with_capacity(self.start.len() + 24);
+        key.extend_from_slice(self.start.as_bytes());
+        key.push(kind);
+        for (at, number) in numbers.iter().enumerate() {
+            if at > 0 {
+                key.push(b'.');
+            }
+            let last = number.checked_ilog2().unwrap_or_default() / 4;
+            key.extend(
+                (0..=last).rev().map(|digit| b"0123456789abcdef"[(number >> (4 * digit) & 15) as usize]),
+            );
+        }
+        key
     }
 
     /// How many versions have been given.
@@ -282,6 +303,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn keys_of_the_index_are_in_hexadecimal(numbers in [any::<u32>(), 0..20_u32]) {
+            let collection = Collection { name: "c".into(), recipe: [0; 16], about: String::new(), spaces: vec![] };
+            let key = Layout::new(&Names::new("p"), 7, 1, COPIES[0], collection).index_key(b'n', &numbers);
+            let [a, b] = numbers;
+            prop_assert_eq!(String::from_utf8(key).unwrap(), format!("p:7:n{a:x}.{b:x}"));
+        }
+
         #[test]
         fn ids_keep_their_order(a in "[\0\u{1}a-c文]{1,5}", b in "[\0\u{1}a-c文]{1,5}", version in 0..VERSIONS) {
             let member = |id: &str| [&*escaped(id), &pack(version)].concat();

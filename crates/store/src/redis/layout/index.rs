@@ -153,7 +153,7 @@ fn near_entry(
     fingerprint: &Fingerprint,
 ) -> Entry {
     let Block { place, value } = block;
-    let key = layout.key(&format!("n{:x}.{place:x}.{value:x}", space.0));
+    let key = layout.index_key(b'n', &[space.0.into(), place.into(), value.into()]);
     let words = fingerprint.words().iter().rev().flat_map(|word| word.to_be_bytes());
     let bytes = fingerprint.width() as usize / 8;
     let mut payload: Vec<u8> = words.skip(fingerprint.words().len() * 8 - bytes).collect();
@@ -166,12 +166,12 @@ fn near_entry(
 fn key_entry(layout: &Layout, Key { kind, value }: Key) -> Entry {
     let payload = value.to_be_bytes().to_vec();
     let bucket = xxh3_64(&payload) & 0xffff;
-    Entry { key: layout.key(&format!("k{kind:x}.{bucket:x}")), payload }
+    Entry { key: layout.index_key(b'k', &[kind.into(), bucket as u32]), payload }
 }
 
 /// The string of a mark.
 pub(crate) fn mark_bucket(layout: &Layout, hash: u32) -> Vec<u8> {
-    layout.key(&format!("m{:x}", hash >> LOW_BITS))
+    layout.index_key(b'm', &[hash >> LOW_BITS])
 }
 
 /// The marks of each probe for marks, and the string of each.

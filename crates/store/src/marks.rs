@@ -66,7 +66,16 @@ impl Scoring {
     /// the more the shorter of both has, the more is needed. Nothing if it can be with any number.
     #[must_use]
     pub fn too_long(&self, weight: u32, count: u32, asked: u32) -> Option<u32> {
-        (1..=asked).find(|&marks| weight < self.need(marks) && !self.may_be_spared(count, marks))
+        // What is needed never falls with the number of marks, so the first that is too long is found by halving.
+        let (mut from, mut to) = (1, asked + 1);
+        while from < to {
+            let marks = from + (to - from) / 2;
+            match weight < self.need(marks) && !self.may_be_spared(count, marks) {
+                true => to = marks,
+                false => from = marks + 1,
+            }
+        }
+        (from <= asked).then_some(from)
     }
 
     /// Whether so many marks in common are enough for the few that are proposed without the weight.
@@ -263,6 +272,15 @@ mod tests {
         assert!(
             scoring.may_be_spared(3, 10) && !scoring.may_be_spared(2, 10) && !scoring.may_be_spared(3, 11)
         );
+    }
+
+    proptest! {
+        #[test]
+        fn too_long_is_the_first_of_all(weight in 0..5000_u32, count in 0..200_u32, asked in 0..700_u32) {
+            let scoring = Scoring::DEFAULT;
+            let is_too_long = |marks: &u32| weight < scoring.need(*marks) && !scoring.may_be_spared(count, *marks);
+            prop_assert_eq!(scoring.too_long(weight, count, asked), (1..=asked).find(is_too_long));
+        }
     }
 
     #[test]

@@ -133,8 +133,41 @@ pub(super) struct Shared {
     pub(super) lists: Lists,
     /// By range of documents: the document in the range (16 bits), and where a list is or what stands for it (48 bits).
     pub(super) of_documents: Spill,
-    /// How many different marks each document has; apart from all else, for it is asked for in no order and should be near.
-    pub(super) marks: Vec<u32>,
+    pub(super) sizes: Sizes,
+}
+
+/// How many different marks each document has.
+#[derive(Debug, Default)]
+pub(super) struct Sizes {
+    marks: Vec<u32>,
+    /// A bit for each that has [`Sizes::FEW`] or more. This is asked, in no order, of all that share anything with a document: a bit of
+    /// each of a million is near, a number of each is not.
+    many: Vec<u64>,
+}
+
+impl Sizes {
+    pub(super) const FEW: u32 = 32;
+
+    fn new(marks: Vec<u32>) -> Self {
+        let bits = |part: &[u32]| {
+            let bit = |(at, &marks): (usize, &u32)| u64::from(marks >= Self::FEW) << at;
+            part.iter().enumerate().map(bit).sum()
+        };
+        Self { many: marks.chunks(64).map(bits).collect(), marks }
+    }
+
+    pub(super) fn of(&self, document: u32) -> u32 {
+        self.marks[document as usize]
+    }
+
+    pub(super) fn has_many(&self, document: u32) -> bool {
+        self.many[document as usize / 64] >> (document % 64) & 1 > 0
+    }
+
+    /// Whether a document has fewer marks than this.
+    pub(super) fn is_below(&self, document: u32, marks: u32) -> bool {
+        (marks > Self::FEW || !self.has_many(document)) && self.of(document) < marks
+    }
 }
 
 /// What one partition of marks gives.
@@ -168,8 +201,9 @@ impl Shared {
         let mut shared = Self {
             lists: Lists::new(memory / 4, &documents.folder),
             of_documents: Spill::new(ranges, memory / 8, &documents.folder),
-            marks: documents.entries.iter().map(|entry| entry.marks).collect(),
+            sizes: Sizes::default(),
         };
+        let mut sizes: Vec<u32> = documents.entries.iter().map(|entry| entry.marks).collect();
         let threads = rayon::current_num_threads();
         let mut rooms = vec![Vec::new(); threads];
         for first in (0..PARTITIONS).step_by(threads) {
@@ -182,11 +216,11 @@ impl Shared {
                 .map(|(numbers, room)| part(numbers, room, copies, scoring))
                 .collect();
             for part in parts {
-                part.repeated.iter().for_each(|&ordinal| shared.marks[ordinal as usize] -= 1);
+                part.repeated.iter().for_each(|&ordinal| sizes[ordinal as usize] -= 1);
                 shared.take(&part)?;
             }
         }
-        Ok(shared)
+        Ok(Self { sizes: Sizes::new(sizes), ..shared })
     }
 
     fn take(&mut self, part: &Part) -> Result<(), BatchError> {

@@ -1,7 +1,7 @@
 //! Which earlier documents a document may be a copy of: the same arithmetic as a store's, on lists.
 
 use super::BatchError;
-use super::lists::{List, Lists, ONE_EARLIER};
+use super::lists::{List, Lists, ONE_EARLIER, Sizes};
 use leitong_store::Scoring;
 use std::cmp::Reverse;
 
@@ -66,7 +66,7 @@ impl Tally {
         ordinal: u32,
         own: &[u64],
         lists: &Lists,
-        marks: &[u32],
+        sizes: &Sizes,
         scoring: &Scoring,
     ) -> Result<Vec<u32>, BatchError> {
         let mut room = std::mem::take(&mut self.room);
@@ -91,20 +91,26 @@ impl Tally {
                 self.add(document, weight, || true);
             }
         }
-        let long = scoring.too_long(together, common.len() as u32, marks[ordinal as usize]);
+        let marks = sizes.of(ordinal);
+        let long = scoring.too_long(together, common.len() as u32, marks);
         for at in common.drain(..) {
             let list = lists.get(at, &mut room)?;
             let weight = scoring.weight(list.documents as usize - 1);
             for &document in earlier(&list, ordinal, scoring) {
-                self.add(document, weight, || long.is_none_or(|long| marks[document as usize] < long));
+                self.add(document, weight, || long.is_none_or(|long| sizes.is_below(document, long)));
             }
         }
         (self.room, self.common) = (room, common);
         let (mut proposed, mut spare) = (Vec::new(), Vec::new());
+        let (few, need) = (marks.min(Sizes::FEW), scoring.need(marks.min(Sizes::FEW)));
         for at in self.used.drain(..) {
             let (document, weight, count) = std::mem::take(&mut self.slots[at as usize]);
             let document = document - 1;
-            let fewer = marks[ordinal as usize].min(marks[document as usize]);
+            // The more marks the shorter of both has, the more is needed: most have too little, whatever their number is.
+            if weight < need && !scoring.may_be_spared(count, few) && sizes.has_many(document) {
+                continue;
+            }
+            let fewer = marks.min(sizes.of(document));
             if weight >= scoring.need(fewer) {
                 proposed.push((Reverse(count), document));
             } else if scoring.may_be_spared(count, fewer) {

@@ -176,8 +176,8 @@ impl Run {
             return Ok(None);
         }
         let range = bench.range(self, ordinal)?;
-        let (lists, marks) = (&self.shared.lists, &self.shared.marks);
-        let proposed = bench.tally.propose(ordinal, range.of(ordinal), lists, marks, &Scoring::DEFAULT)?;
+        let Shared { lists, sizes, .. } = &self.shared;
+        let proposed = bench.tally.propose(ordinal, range.of(ordinal), lists, sizes, &Scoring::DEFAULT)?;
         if proposed.is_empty() {
             return Ok(None);
         }

@@ -304,10 +304,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_of_the_index_are_in_hexadecimal(numbers in [any::<u32>(), 0..20_u32]) {
+        fn keys_of_the_index_are_in_hexadecimal(a: u32, b in 0..20_u32) {
             let collection = Collection { name: "c".into(), recipe: [0; 16], about: String::new(), spaces: vec![] };
-            let key = Layout::new(&Names::new("p"), 7, 1, COPIES[0], collection).index_key(b'n', &numbers);
-            let [a, b] = numbers;
+            let key = Layout::new(&Names::new("p"), 7, 1, COPIES[0], collection).index_key(b'n', &[a, b]);
             prop_assert_eq!(String::from_utf8(key).unwrap(), format!("p:7:n{a:x}.{b:x}"));
         }
 

@@ -59,7 +59,7 @@ pub(crate) fn pack<'a>(number: usize, parts: impl Iterator<Item = &'a [u8]>) -> 
     packed
 }
 
-/// A sign and a number, as a line. A question has a dozen of these, and formatting was a tenth of what its client did.
+/// A sign and a number, as a line. A question has a dozen of these, so this is no formatting.
 fn push_length(packed: &mut Vec<u8>, sign: u8, mut number: usize) {
     packed.push(sign);
     let first = packed.len();

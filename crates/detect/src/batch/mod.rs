@@ -29,7 +29,7 @@ mod tests;
 
 pub use error::BatchError;
 pub use originals::{Incoming, Originals, Spot};
-pub use pairs::{Explained, Explainer, Pair};
+pub use pairs::{Explained, Explainer, Extent, Pair};
 pub use run::Run;
 pub use select::{Fate, Selection};
 

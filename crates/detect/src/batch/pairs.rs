@@ -1,10 +1,10 @@
 //! Every pair of a run that is not different, judged.
 
-use super::run::{Bench, Look, Proposed, Run};
+use super::run::{Bench, Proposed, Run};
 use super::{BatchError, Progress, Stage};
 use crate::compare::Both;
 use crate::verdict::Verdict;
-use crate::verify::{Evidence, PlacedPair, PlacedText, Reader, Ruling, evidence, rule};
+use crate::verify::{Evidence, Ruling, rule};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -34,34 +34,59 @@ pub struct Explained {
     /// The ids of both.
     pub ids: Both<String>,
     /// Where the passages that both texts have begin and end, in code points.
-    pub passages: Vec<Both<Range<usize>>>,
+    pub passages: Vec<Extent>,
 }
+
+/// Where a passage begins and ends in both texts, in code points.
+pub type Extent = Both<Range<usize>>;
 
 /// What a thread needs to explain pairs; its memory is used again for the next.
 #[derive(Default)]
-pub struct Explainer {
-    bench: Bench,
-    reader: Reader,
-    texts: [Vec<u8>; 2],
-    placed: [PlacedText; 2],
-}
+pub struct Explainer(Bench);
 
 impl Run {
     /// Judges two documents and says why.
     pub fn explain(&self, explainer: &mut Explainer, a: u32, b: u32) -> Result<Explained, BatchError> {
-        let Explainer { bench, reader, texts: [x, y], placed: [in_x, in_y] } = explainer;
-        let (text_a, text_b) = (self.documents.read(a, x)?, self.documents.read(b, y)?);
-        in_x.read(&text_a, reader);
-        in_y.read(&text_b, reader);
-        self.weights_of(bench, (a, b), &in_x.reading)?;
-        let evidence = evidence(&in_x.reading, &in_y.reading, &bench.weights, &mut bench.scratch);
-        let (texts, placed) = (Both { a: &*text_a, b: &*text_b }, Both { a: &*in_x, b: &*in_y });
-        let aligned = PlacedPair { texts, placed, found: &evidence, scratch: &bench.scratch };
+        let bench = &mut explainer.0;
+        let (evidence, passages) = match self.seen(bench, a, b)? {
+            Some(known) => known,
+            None => self.compared(bench, a, b)?,
+        };
         Ok(Explained {
             pair: Pair { a, b, ruling: rule(&evidence), evidence, weighed: true },
             ids: Both { a: self.documents.id(a)?, b: self.documents.id(b)? },
-            passages: aligned.extents(),
+            passages,
         })
+    }
+
+    /// What two documents have in common and where.
+    pub(super) fn compared(
+        &self,
+        bench: &mut Bench,
+        a: u32,
+        b: u32,
+    ) -> Result<(Evidence, Vec<Extent>), BatchError> {
+        self.read_weighed(bench, (a, b))?;
+        let evidence = bench.compare(self, b)?;
+        Ok((evidence, bench.extents(&evidence)))
+    }
+
+    /// The same, if it was seen when copies were looked for.
+    pub(super) fn seen(
+        &self,
+        bench: &mut Bench,
+        a: u32,
+        b: u32,
+    ) -> Result<Option<(Evidence, Vec<Extent>)>, BatchError> {
+        let Ok(at) = self.candidates.binary_search_by_key(&a, |proposed| proposed.ordinal) else {
+            return Ok(None);
+        };
+        let Proposed { others, looks, .. } = &self.candidates[at];
+        let Some((_, look)) = others.iter().zip(looks).find(|&(&other, _)| other == b) else {
+            return Ok(None);
+        };
+        self.weigh(bench, a)?;
+        Ok(look.weighed(bench).map(|(evidence, passages)| (evidence, passages.to_vec())))
     }
 
     /// Calls `each` with every pair of different texts that is not different, each once: by the later document, then by how
@@ -109,23 +134,24 @@ impl Run {
             weighed,
         };
         let mut pairs = Vec::with_capacity(others.len());
-        let (mut evenly, mut read) = (None, false);
+        let (mut weighed, mut read) = (false, false);
         for (at, &b) in others.iter().enumerate() {
-            // What was seen when copies were looked for still holds where what is rare does not matter.
-            if let Some(&Look { evidence, is_decided }) = looks.get(at) {
-                let mut known = pair(b, evidence, false);
+            // What was seen when copies were looked for still holds but for what is rare.
+            if let Some(look) = looks.get(at) {
+                let known = pair(b, look.evidence, false);
                 if known.ruling.verdict == Verdict::Different {
                     // Weights can only take away.
                     continue;
                 }
-                if closely || !is_decided {
-                    known.weighed = match evenly {
-                        Some(evenly) => evenly,
-                        None => *evenly.insert(self.weighs_evenly(bench, *a)?),
-                    };
-                }
-                if known.weighed || (is_decided && !closely) {
+                if look.is_decided && !closely {
                     pairs.push(known);
+                    continue;
+                }
+                if !std::mem::replace(&mut weighed, true) {
+                    self.weigh(bench, *a)?;
+                }
+                if let Some((evidence, _)) = look.weighed(bench) {
+                    pairs.push(pair(b, evidence, true));
                     continue;
                 }
             }

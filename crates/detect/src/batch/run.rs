@@ -2,13 +2,16 @@
 
 use super::copies::Classes;
 use super::lists::{List, ONE_EARLIER, RANGE, Shared, distinct};
+use super::pairs::Extent;
 use super::propose::Tally;
 use super::ranges::{Range, Ranges};
 use super::spool::Documents;
 use super::{BatchError, Progress, Stage};
+use crate::compare::Both;
 use crate::verdict::Verdict;
-use crate::verify::{BestCopy, Evidence, FULL, Reader, Reading, Scratch, evidence, rule, weight};
-use leitong_fingerprint::marks::Mark;
+use crate::verify::{
+    BestCopy, Evidence, FULL, Kept, PlacedPair, PlacedText, Reader, Scratch, evidence, rule, weight,
+};
 use leitong_store::Scoring;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -41,12 +44,34 @@ pub(super) struct Proposed {
 }
 
 /// What was seen of two documents before it was known what is rare.
-#[derive(Clone, Copy)]
 pub(super) struct Look {
     /// What they have in common if all marks weigh the same.
     pub(super) evidence: Evidence,
     /// Whether the verdict is the same whatever the marks will turn out to weigh.
     pub(super) is_decided: bool,
+    /// What else is needed to tell it without the texts; not kept where memory is short.
+    seen: Option<Seen>,
+}
+
+struct Seen {
+    kept: Kept,
+    /// Where the passages that both have begin and end.
+    passages: Box<[Extent]>,
+}
+
+impl Seen {
+    /// Bytes of memory.
+    fn size(&self) -> u64 {
+        (self.kept.size() + size_of_val(&*self.passages)) as u64
+    }
+}
+
+impl Look {
+    /// What they have in common by what the marks weigh that `bench` has weighed, if the texts are not needed for it.
+    pub(super) fn weighed(&self, bench: &Bench) -> Option<(Evidence, &[Extent])> {
+        let Seen { kept, passages } = self.seen.as_ref()?;
+        Some((self.evidence.weighed_again(kept, |mark| bench.weight(mark)), passages))
+    }
 }
 
 /// What a thread needs to compare documents.
@@ -54,10 +79,10 @@ pub(super) struct Look {
 pub(super) struct Bench {
     reader: Reader,
     bytes: Vec<u8>,
-    pub(super) own: Reading,
-    pub(super) other: Reading,
-    pub(super) scratch: Scratch,
-    pub(super) weights: Vec<u32>,
+    own: PlacedText,
+    other: PlacedText,
+    scratch: Scratch,
+    weights: Vec<u32>,
     tally: Tally,
     room: Vec<u32>,
     origins: Vec<u32>,
@@ -79,35 +104,39 @@ impl Bench {
         Ok(range)
     }
 
-    pub(super) fn read_own(&mut self, run: &Run, ordinal: u32) -> Result<(), BatchError> {
+    fn read_own(&mut self, run: &Run, ordinal: u32) -> Result<(), BatchError> {
         let Self { reader, own, bytes, .. } = self;
-        reader.read(&run.documents.read(ordinal, bytes)?, own);
+        own.read(&run.documents.read(ordinal, bytes)?, reader);
         Ok(())
     }
 
-    /// Gives every mark its weight: shared ones by the sources that have them, others fully.
-    fn set_weights(&mut self, marks: &[Mark]) {
-        let Self { weighed, weights, .. } = self;
-        weights.clear();
-        if !weighed.is_empty() {
-            weights.extend(marks.iter().map(|mark| {
-                weighed.binary_search_by_key(&mark.hash, |&(hash, _)| hash).map_or(FULL, |at| weighed[at].1)
-            }));
-        }
+    /// What a mark weighs: a shared one by the sources that have it, another fully.
+    fn weight(&self, mark: u32) -> u32 {
+        let found = self.weighed.binary_search_by_key(&mark, |&(hash, _)| hash);
+        found.map_or(FULL, |at| self.weighed[at].1)
     }
 
-    /// Gives the marks of the document read last their weights.
+    /// Gives every mark of the document read last its weight.
     fn weigh_own(&mut self) {
-        let own = std::mem::take(&mut self.own);
-        self.set_weights(&own.marks);
-        self.own = own;
+        let mut weights = std::mem::take(&mut self.weights);
+        weights.clear();
+        if !self.weighed.is_empty() {
+            weights.extend(self.own.reading.marks.iter().map(|mark| self.weight(mark.hash)));
+        }
+        self.weights = weights;
     }
 
     /// What the document read last and another have in common.
     pub(super) fn compare(&mut self, run: &Run, other: u32) -> Result<Evidence, BatchError> {
-        let Self { reader, other: reading, bytes, .. } = self;
-        reader.read(&run.documents.read(other, bytes)?, reading);
-        Ok(evidence(&self.own, &self.other, &self.weights, &mut self.scratch))
+        let Self { reader, own, other: reading, bytes, weights, scratch, .. } = self;
+        reading.read(&run.documents.read(other, bytes)?, reader);
+        Ok(evidence(&own.reading, &reading.reading, weights, scratch))
+    }
+
+    /// Where the passages of the two documents compared last begin and end.
+    pub(super) fn extents(&self, found: &Evidence) -> Vec<Extent> {
+        let placed = Both { a: &self.own, b: &self.other };
+        PlacedPair { placed, found, scratch: &self.scratch }.extents()
     }
 }
 
@@ -121,13 +150,21 @@ impl Run {
         let origins = (0..documents.len()).collect();
         let (ranges, candidates) = (Ranges::default(), Vec::new());
         let mut run = Self { documents, classes, shared, ranges, origins, candidates };
+        let mut room = memory / 8;
         for from in (0..run.documents.len()).step_by(TOGETHER as usize) {
             progress(Stage::Copies, u64::from(from), total);
             let proposed: Vec<_> = run.each(from, |run, bench, ordinal| run.propose(bench, ordinal))?;
-            for proposed in proposed.into_iter().flatten() {
+            for mut proposed in proposed.into_iter().flatten() {
                 // In order, so that the origin of an earlier one is known.
                 if let Some(copy) = proposed.copy {
                     run.origins[proposed.ordinal as usize] = run.origins[copy as usize];
+                }
+                for look in &mut proposed.looks {
+                    let size = look.seen.as_ref().map_or(0, Seen::size);
+                    match room.checked_sub(size) {
+                        Some(rest) => room = rest,
+                        None => look.seen = None,
+                    }
                 }
                 run.candidates.push(proposed);
             }
@@ -189,8 +226,7 @@ impl Run {
             bench.weights.clear();
             let evidence = bench.compare(self, other)?;
             if proposed.len() <= KEPT {
-                let is_decided = self.is_decided(bench, ordinal, &evidence)?;
-                looks.push(Look { evidence, is_decided });
+                looks.push(self.look(bench, ordinal, evidence)?);
             }
             if !best.look(&evidence, other) {
                 break;
@@ -200,24 +236,28 @@ impl Run {
         Ok(Some(Proposed { ordinal, others, looks, copy: best.found() }))
     }
 
-    /// Whether the verdict on the two documents compared last stays whatever their marks weigh. Marks weigh the more the fewer
-    /// sources they have, which are no more than documents, and the more they weigh the more is said: what holds for both ends
+    /// What can be said of the two documents compared last before it is known what is rare. Marks weigh the more the fewer sources
+    /// they have, which are no more than documents, and the more they weigh the more is said: a verdict that holds for both ends
     /// holds for all between them.
-    fn is_decided(&self, bench: &mut Bench, ordinal: u32, found: &Evidence) -> Result<bool, BatchError> {
-        let ruling = rule(found);
-        if ruling.verdict == Verdict::Different || ruling.holds_for_any_weights(found) {
-            return Ok(true);
+    fn look(&self, bench: &mut Bench, ordinal: u32, evidence: Evidence) -> Result<Look, BatchError> {
+        let ruling = rule(&evidence);
+        if ruling.verdict == Verdict::Different {
+            return Ok(Look { evidence, is_decided: true, seen: None });
         }
         if bench.weighed.is_empty() {
             self.weigh_by(bench, ordinal, |list, _| list.documents)?;
         }
         bench.weigh_own();
-        let least = evidence(&bench.own, &bench.other, &bench.weights, &mut bench.scratch);
-        Ok(rule(&least).verdict == ruling.verdict)
+        let passages = bench.extents(&evidence).into();
+        let Bench { own, weights, scratch, .. } = bench;
+        let kept = Kept::of(scratch, &own.reading.marks, weights);
+        let is_decided = ruling.holds_for_any_weights(&evidence)
+            || rule(&evidence.weighed(weights, scratch)).verdict == ruling.verdict;
+        Ok(Look { evidence, is_decided, seen: kept.map(|kept| Seen { kept, passages }) })
     }
 
     /// What the marks weigh that a document shares with others, by their hashes; nothing where all of them weigh the same.
-    fn weigh(&self, bench: &mut Bench, ordinal: u32) -> Result<(), BatchError> {
+    pub(super) fn weigh(&self, bench: &mut Bench, ordinal: u32) -> Result<(), BatchError> {
         self.weigh_by(bench, ordinal, |list, seen| {
             list.sources.unwrap_or_else(|| distinct(list.first, &self.origins, seen))
         })
@@ -245,27 +285,9 @@ impl Run {
         Ok(())
     }
 
-    /// Whether all marks of a document weigh the same.
-    pub(super) fn weighs_evenly(&self, bench: &mut Bench, ordinal: u32) -> Result<bool, BatchError> {
-        self.weigh(bench, ordinal)?;
-        Ok(bench.weighed.is_empty())
-    }
-
     /// Of two documents the one whose lists have all marks that both share.
     fn later(&self, (a, b): (u32, u32)) -> u32 {
         self.classes.first[a as usize].max(self.classes.first[b as usize])
-    }
-
-    /// What the marks of the first of a pair weigh, that has been read already.
-    pub(super) fn weights_of(
-        &self,
-        bench: &mut Bench,
-        pair: (u32, u32),
-        reading: &Reading,
-    ) -> Result<(), BatchError> {
-        self.weigh(bench, self.later(pair))?;
-        bench.set_weights(&reading.marks);
-        Ok(())
     }
 
     /// Reads the first of a pair and what its marks weigh.

@@ -95,6 +95,23 @@ fn proposed_plainly(texts: &[String], ordinal: usize) -> Vec<u32> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
+    fn what_was_seen_is_what_is_there(
+        sentences in prop::collection::vec(prop::collection::vec(0usize..9, 0..12), 1..40),
+    ) {
+        let texts = made_of(&sentences);
+        let (_folder, run) = run(&texts.iter().map(String::as_str).collect::<Vec<_>>(), 1 << 26);
+        let (mut bench, mut other) = (super::run::Bench::default(), super::run::Bench::default());
+        for proposed in &run.candidates {
+            let a = proposed.ordinal;
+            for &b in &proposed.others {
+                if let Some(seen) = run.seen(&mut bench, a, b).unwrap() {
+                    prop_assert_eq!(seen, run.compared(&mut other, a, b).unwrap(), "{} and {}", a, b);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn candidates_are_those_of_the_definition(
         sentences in prop::collection::vec(prop::collection::vec(0usize..9, 0..5), 1..40),
     ) {

@@ -42,12 +42,13 @@ pub struct Passage {
     pub rare: u64,
 }
 
-/// A shared mark: its places, and what it weighs.
+/// Where two texts begin to agree: a shared mark, or a run of units that was looked for because marks are few.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seed {
     pub(super) a: u32,
     pub(super) b: u32,
-    pub(super) weight: u32,
+    /// The place of the mark among those of the text that asks; nothing for a run.
+    pub(super) mark: Option<u32>,
 }
 
 /// Working memory, and the alignment that was made last.
@@ -59,7 +60,8 @@ pub struct Scratch {
     partner_b: Vec<u32>,
     /// The passage of every unit of the first text.
     pub(super) passage_of: Vec<u32>,
-    pub(super) weights: Vec<u32>,
+    /// The last seed of every passage, when it is weighed.
+    pub(super) last_seeds: Vec<u32>,
     pub(super) numbers: [Vec<super::numbers::Number>; 2],
     room: marks::Room,
     dense: [Vec<Mark>; 2],
@@ -74,17 +76,18 @@ impl Scratch {
         self.partner_a.get(unit).filter(|&&partner| partner != FREE).map(|&partner| partner as usize)
     }
 
-    /// Aligns two texts. `weight` tells what a mark weighs by its place in the marks of the first and of the second.
+    /// Aligns two texts. `mark` chooses from the places of a mark among those of the first and of the second.
     pub(super) fn align(
         &mut self,
         (a, b): (&[Unit], &[Unit]),
         (marks_a, marks_b): (&[Mark], &[Mark]),
-        weight: impl Fn(usize, usize) -> u32,
+        mark: impl Fn(usize, usize) -> usize,
     ) {
         self.passages.clear();
         self.seeds.clear();
         shared(marks_a, marks_b, |i, j| {
-            self.seeds.push(Seed { a: marks_a[i].at, b: marks_b[j].at, weight: weight(i, j) });
+            let mark = Some(mark(i, j) as u32);
+            self.seeds.push(Seed { a: marks_a[i].at, b: marks_b[j].at, mark });
         });
         for (list, length) in [(&mut self.partner_a, a.len()), (&mut self.partner_b, b.len())] {
             list.clear();
@@ -108,14 +111,6 @@ impl Scratch {
         }
     }
 
-    /// What the seeds weigh, on average.
-    fn mean_weight(&self) -> u32 {
-        match self.seeds.len() as u64 {
-            0 => super::FULL,
-            count => (self.seeds.iter().map(|seed| u64::from(seed.weight)).sum::<u64>() / count) as u32,
-        }
-    }
-
     /// Aligns what sparse marks have left over.
     fn align_rest(&mut self, a: &[Unit], b: &[Unit]) {
         let matched: usize = self.passages.iter().map(|passage| passage.matched as usize).sum();
@@ -127,8 +122,10 @@ impl Scratch {
             marks::choose_from(units.iter().map(|unit| unit.value()), DENSE, &mut self.room, marks);
             sort(marks);
         }
-        let (mut more, weight) = (Vec::new(), self.mean_weight());
-        shared(&dense[0], &dense[1], |i, j| more.push(Seed { a: dense[0][i].at, b: dense[1][j].at, weight }));
+        let mut more = Vec::new();
+        shared(&dense[0], &dense[1], |i, j| {
+            more.push(Seed { a: dense[0][i].at, b: dense[1][j].at, mark: None });
+        });
         self.dense = dense;
         more.sort_unstable_by_key(|seed| (seed.a, seed.b));
         for seed in more {
@@ -144,7 +141,6 @@ impl Scratch {
     /// Short texts have few marks: what they leave is aligned by shorter runs too, the longest first.
     fn align_short(&mut self, a: &[Unit], b: &[Unit]) {
         let least = (a.len() / 4).clamp(2, 6);
-        let weight = self.mean_weight();
         let mut runs: Vec<(Reverse<usize>, usize, usize)> = Vec::new();
         for i in 0..a.len() {
             for j in (0..b.len()).filter(|&j| a[i] == b[j] && self.free(i, j)) {
@@ -159,7 +155,7 @@ impl Scratch {
         for (_, i, j) in runs {
             if (0..least).all(|step| self.free(i + step, j + step)) {
                 self.grow(a, b, i, j);
-                self.seeds.push(Seed { a: i as u32, b: j as u32, weight });
+                self.seeds.push(Seed { a: i as u32, b: j as u32, mark: None });
             }
         }
         self.seeds.sort_unstable_by_key(|seed| (seed.a, seed.b));

@@ -18,7 +18,7 @@ mod tests;
 mod words;
 
 pub use align::{Passage, Scratch};
-pub use evidence::{Evidence, evidence};
+pub use evidence::{Evidence, Kept, evidence};
 pub use numbers::Numbers;
 pub use outline::{Sketch, sketch_evidence};
 pub use passages::{PlacedPair, PlacedText, shared_passages};

@@ -25,6 +25,7 @@ type Run = Both<Range<usize>>;
 /// A text that was read with the places of its units; its memory is used again for the next.
 #[derive(Debug, Default)]
 pub struct PlacedText {
+    text: String,
     /// Its units and marks.
     pub reading: Reading,
     spans: Vec<Span>,
@@ -33,21 +34,21 @@ pub struct PlacedText {
 impl PlacedText {
     /// Reads a text in the place of another.
     pub fn read(&mut self, text: &str, reader: &mut Reader) {
+        self.text.clear();
+        self.text.push_str(text);
         UnitReader::shared().read_placed_into(text, &mut self.reading.units, &mut self.spans);
         reader.mark(&mut self.reading);
     }
 
-    fn places<'t>(&'t self, text: &'t str) -> Places<'t> {
-        Places { spans: &self.spans, points: PointIndex::new(text) }
+    fn places(&self) -> Places<'_> {
+        Places { spans: &self.spans, points: PointIndex::new(&self.text) }
     }
 }
 
 /// Two texts that were aligned, and what was found.
 #[derive(Debug)]
 pub struct PlacedPair<'p> {
-    /// The texts as they came.
-    pub texts: Both<&'p str>,
-    /// The texts as they were read.
+    /// The texts.
     pub placed: Both<&'p PlacedText>,
     /// What was found.
     pub found: &'p Evidence,
@@ -95,7 +96,7 @@ impl PlacedPair<'_> {
     }
 
     fn places(&self) -> (Places<'_>, Places<'_>) {
-        (self.placed.a.places(self.texts.a), self.placed.b.places(self.texts.b))
+        (self.placed.a.places(), self.placed.b.places())
     }
 }
 
@@ -108,8 +109,7 @@ pub fn shared_passages(x: &str, y: &str) -> Vec<SharedPassage> {
     b.read(y, &mut reader);
     let mut scratch = Scratch::default();
     let found = evidence(&a.reading, &b.reading, &[], &mut scratch);
-    let (texts, placed) = (Both { a: x, b: y }, Both { a: &a, b: &b });
-    PlacedPair { texts, placed, found: &found, scratch: &scratch }.passages()
+    PlacedPair { placed: Both { a: &a, b: &b }, found: &found, scratch: &scratch }.passages()
 }
 
 /// The units of a passage that have partners in it, and these, in order.

@@ -50,7 +50,7 @@ pub(super) fn line(
         let line = json_line(&Line::new(pair, (&id, &kept), None, source))?;
         return Ok(Written { id, kept, line });
     }
-    // Aligned once more: this time with the places of everything.
+    // With the places of everything: as they were seen when copies were looked for, or aligned once more.
     let explained = run.explain(explainer, pair.a, pair.b)?;
     let passages = explained
         .passages

@@ -15,11 +15,14 @@ use crate::verify::{
 use leitong_store::Scoring;
 use rayon::prelude::*;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Documents that are worked on together.
 pub(super) const TOGETHER: u32 = 4096;
 /// Candidates whose evidence is kept until it is known what weighs how much.
 const KEPT: usize = 8;
+/// Bytes from which on it is cheaper to compare two texts again than to remember what was seen of them.
+const LARGE: u64 = 1 << 10;
 
 /// Documents with everything known that judging them needs.
 pub struct Run {
@@ -31,6 +34,8 @@ pub struct Run {
     pub(super) origins: Vec<u32>,
     /// Earlier documents that each may be a copy of; most have none.
     pub(super) candidates: Vec<Proposed>,
+    /// Bytes that are left for what was seen of them.
+    room: AtomicU64,
 }
 
 /// Earlier documents that one may be a copy of.
@@ -50,7 +55,7 @@ pub(super) struct Look {
     /// Whether the verdict is the same whatever the marks will turn out to weigh.
     pub(super) is_decided: bool,
     /// What else is needed to tell it without the texts; not kept where memory is short.
-    seen: Option<Seen>,
+    seen: Option<Box<Seen>>,
 }
 
 struct Seen {
@@ -62,14 +67,14 @@ struct Seen {
 impl Seen {
     /// Bytes of memory.
     fn size(&self) -> u64 {
-        (self.kept.size() + size_of_val(&*self.passages)) as u64
+        (size_of::<Self>() + self.kept.size() + size_of_val(&*self.passages)) as u64
     }
 }
 
 impl Look {
     /// What they have in common by what the marks weigh that `bench` has weighed, if the texts are not needed for it.
     pub(super) fn weighed(&self, bench: &Bench) -> Option<(Evidence, &[Extent])> {
-        let Seen { kept, passages } = self.seen.as_ref()?;
+        let Seen { kept, passages } = self.seen.as_deref()?;
         Some((self.evidence.weighed_again(kept, |mark| bench.weight(mark)), passages))
     }
 }
@@ -149,22 +154,15 @@ impl Run {
         let shared = Shared::find(&documents, &classes.sizes, &scoring, memory)?;
         let origins = (0..documents.len()).collect();
         let (ranges, candidates) = (Ranges::default(), Vec::new());
-        let mut run = Self { documents, classes, shared, ranges, origins, candidates };
-        let mut room = memory / 8;
+        let room = AtomicU64::new(memory / 16);
+        let mut run = Self { documents, classes, shared, ranges, origins, candidates, room };
         for from in (0..run.documents.len()).step_by(TOGETHER as usize) {
             progress(Stage::Copies, u64::from(from), total);
             let proposed: Vec<_> = run.each(from, |run, bench, ordinal| run.propose(bench, ordinal))?;
-            for mut proposed in proposed.into_iter().flatten() {
+            for proposed in proposed.into_iter().flatten() {
                 // In order, so that the origin of an earlier one is known.
                 if let Some(copy) = proposed.copy {
                     run.origins[proposed.ordinal as usize] = run.origins[copy as usize];
-                }
-                for look in &mut proposed.looks {
-                    let size = look.seen.as_ref().map_or(0, Seen::size);
-                    match room.checked_sub(size) {
-                        Some(rest) => room = rest,
-                        None => look.seen = None,
-                    }
                 }
                 run.candidates.push(proposed);
             }
@@ -182,6 +180,12 @@ impl Run {
     #[must_use]
     pub fn count(&self) -> u32 {
         self.documents.len()
+    }
+
+    /// How many marks of documents an earlier one has too, each document's counted.
+    #[must_use]
+    pub fn shared_marks(&self) -> u64 {
+        self.shared.of_documents.len()
     }
 
     /// The id of a document.
@@ -253,7 +257,15 @@ impl Run {
         let kept = Kept::of(scratch, &own.reading.marks, weights);
         let is_decided = ruling.holds_for_any_weights(&evidence)
             || rule(&evidence.weighed(weights, scratch)).verdict == ruling.verdict;
-        Ok(Look { evidence, is_decided, seen: kept.map(|kept| Seen { kept, passages }) })
+        let seen = kept.map(|kept| Seen { kept, passages }).filter(|seen| self.has_room(seen.size()));
+        Ok(Look { evidence, is_decided, seen: seen.map(Box::new) })
+    }
+
+    /// Whether there is room for something that is kept, which takes it. Who gets it depends on who comes first; what is said of two
+    /// documents does not depend on what was kept.
+    fn has_room(&self, size: u64) -> bool {
+        let take = |room: u64| room.checked_sub(size);
+        size <= LARGE && self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
     /// What the marks weigh that a document shares with others, by their hashes; nothing where all of them weigh the same.

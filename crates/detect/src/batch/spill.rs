@@ -74,6 +74,12 @@ impl Spill {
         Ok(())
     }
 
+    /// How many numbers there are.
+    pub(super) fn len(&self) -> u64 {
+        let written = self.pieces.iter().flatten().map(|&(_, count)| count as u64).sum::<u64>();
+        written + self.held as u64
+    }
+
     /// Whether some of it is on disk.
     pub(super) fn is_on_disk(&self) -> bool {
         self.file.is_some()

@@ -1,6 +1,10 @@
+use super::lists::Shared;
+use super::propose::Tally;
+use super::ranges::Ranges;
 use super::*;
 use crate::verdict::Verdict;
 use crate::verify::Reading;
+use leitong_store::Scoring;
 use proptest::prelude::*;
 
 fn quiet(_: Stage, _: u64, _: u64) {}
@@ -58,9 +62,8 @@ fn made_of(sentences: &[Vec<usize>]) -> Vec<String> {
     sentences.iter().map(text).collect()
 }
 
-/// What [`leitong_store::Scoring`] says, word for word, over all earlier documents.
-fn proposed_plainly(texts: &[String], ordinal: usize) -> Vec<u32> {
-    let scoring = leitong_store::Scoring::DEFAULT;
+/// What [`Scoring`] says, word for word, over all earlier documents.
+fn proposed_plainly(texts: &[String], ordinal: usize, scoring: &Scoring) -> Vec<u32> {
     let readings: Vec<Reading> = texts.iter().map(|text| Reading::of(text)).collect();
     let first = |at: usize| readings.iter().position(|own| own.units == readings[at].units).unwrap();
     let marks: Vec<Vec<u32>> = readings.iter().map(|reading| reading.hashes().collect()).collect();
@@ -120,7 +123,25 @@ proptest! {
         for ordinal in 0..texts.len() as u32 {
             let found = run.candidates.iter().find(|proposed| proposed.ordinal == ordinal);
             let found = found.map_or(&[][..], |proposed| &proposed.others);
-            prop_assert_eq!(found, proposed_plainly(&texts, ordinal as usize), "of {}", ordinal);
+            let plainly = proposed_plainly(&texts, ordinal as usize, &Scoring::DEFAULT);
+            prop_assert_eq!(found, plainly, "of {}", ordinal);
+        }
+    }
+
+    #[test]
+    fn candidates_are_those_of_the_definition_where_few_documents_are_very_many(
+        sentences in prop::collection::vec(prop::collection::vec(0usize..12, 0..5), 1..40),
+        (rare, used, percent, least) in (2u32..5, 2usize..8, 0u32..80, 0u32..3000),
+    ) {
+        let texts = made_of(&sentences);
+        let (_folder, run) = run(&texts.iter().map(String::as_str).collect::<Vec<_>>(), 1 << 26);
+        let scoring = Scoring { long: 3 * used, used, rare, percent, least, spare: 2, ..Scoring::DEFAULT };
+        let shared = Shared::find(&run.documents, &run.classes.sizes, &scoring, 1 << 26).unwrap();
+        let (range, mut tally) = (Ranges::default().of(&shared, 0).unwrap(), Tally::default());
+        for ordinal in (0..texts.len() as u32).filter(|&at| run.classes.sizes[at as usize] > 0) {
+            let own = range.of(ordinal);
+            let found = tally.propose(ordinal, own, &shared.lists, &shared.sizes, &scoring).unwrap();
+            prop_assert_eq!(found, proposed_plainly(&texts, ordinal as usize, &scoring), "of {}", ordinal);
         }
     }
 

@@ -16,8 +16,13 @@ pub(super) struct Forecast {
 
 /// Bytes that a run holds of each document whatever its length: entries, classes, fates, what stands for its id.
 const OF_DOCUMENT: f64 = 120.0;
+/// Bytes held of each mark that documents share: where its list is, twice, the list, and who is proposed for it.
+const OF_SHARED: f64 = 32.0;
 /// The program itself, and what is being read.
 const BASE: f64 = 48e6;
+/// How looking for what is shared grows: the larger a corpus, the more of it is shared by chance, and the farther it lies apart in
+/// memory. From runs with 50,000 to 800,000 documents.
+const FINDING: f64 = 1.2;
 /// Bytes of the columns beside the texts.
 const COLUMNS: f64 = 33.0;
 
@@ -28,12 +33,14 @@ impl Forecast {
         // Duplicates that lie apart are found in proportion to the square of what is looked at.
         let near_by = sample.near_by as f64 * times;
         let apart = (sample.apart as f64 * times * times).min(documents);
-        let seconds = (sample.taking + sample.finding + sample.copying) * times
+        let seconds = (sample.taking + sample.copying) * times
+            + sample.finding * times.powf(FINDING)
             + sample.evidence * (near_by + 2.0 * apart);
-        // Marks are held as 8 bytes each, and lists are made of them; half of the memory is theirs, and what does not fit is on
+        // Marks are held as 8 bytes each until lists are made of them; half of the memory is theirs, and what does not fit is on
         // disk.
         let marks = sample.marks as f64 / 4.0 * times;
-        let held = (marks * 8.0 * 1.4).min(memory as f64 * 0.6);
+        let shared = sample.shared as f64 * times;
+        let held = (marks * 8.0).max(shared * OF_SHARED).min(memory as f64 * 0.6);
         let spilled = if marks * 8.0 > memory as f64 / 2.0 { marks * 10.0 } else { 0.0 };
         Self {
             documents: documents.round() as u64,

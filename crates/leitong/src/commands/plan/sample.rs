@@ -3,12 +3,11 @@
 use crate::commands::batch::{Inputs, Work};
 use crate::input::InputError;
 use crate::input::raw::{self, Read, Source, Wanted};
+use crate::output::file::Output;
 use crate::output::{Failure, Progress};
 use leitong_detect::batch::{Corpus, Explainer, Incoming, Run};
 use parquet::file::reader::FileReader;
 use rayon::prelude::*;
-use std::fs::File;
-use std::io::{BufWriter, Read as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -40,6 +39,8 @@ pub(super) struct Sample {
     /// Bytes of the work folder, and of the marks in it.
     pub(super) folder: u64,
     pub(super) marks: u64,
+    /// Marks that are noted because an earlier document has them too.
+    pub(super) shared: u64,
     /// Why the rest of a file cannot be read.
     pub(super) broken: Vec<InputError>,
 }
@@ -123,6 +124,7 @@ impl Sample {
         })?;
         (sample.near_by, sample.apart) = counts;
         sample.finding = begun.elapsed().as_secs_f64();
+        sample.shared = run.shared_marks();
         sample.evidence = time_evidence(&run, &pairs)?;
         sample.weigh(work)?;
         Ok(sample)
@@ -169,13 +171,15 @@ impl Sample {
         Ok(())
     }
 
-    /// The size of the work folder, and how long it takes to write as much as the texts are.
+    /// The size of the work folder, and how long it takes to write as much as was read, as an output is written.
     fn weigh(&mut self, work: &Work) -> Result<(), Failure> {
-        let begun = Instant::now();
-        std::io::copy(
-            &mut std::io::repeat(b' ').take(self.texts),
-            &mut BufWriter::with_capacity(1 << 18, File::create(work.folder.join("copy"))?),
-        )?;
+        let path = work.folder.join("copy");
+        let (begun, block) = (Instant::now(), vec![b' '; 1 << 16]);
+        let mut copy = Output::create(&path)?;
+        for _ in 0..self.read.max(self.texts) / block.len() as u64 {
+            copy.put(&block)?;
+        }
+        drop(copy.close()?);
         self.copying = begun.elapsed().as_secs_f64();
         for name in ["texts", "marks", "documents"] {
             self.folder += work.folder.join(name).metadata()?.len();

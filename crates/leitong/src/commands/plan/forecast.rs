@@ -20,9 +20,9 @@ const OF_DOCUMENT: f64 = 120.0;
 const OF_SHARED: f64 = 32.0;
 /// The program itself, and what is being read.
 const BASE: f64 = 48e6;
-/// How looking for what is shared grows: the larger a corpus, the more of it is shared by chance, and the farther it lies apart in
-/// memory. From runs with 50,000 to 800,000 documents.
-const FINDING: f64 = 1.2;
+/// How much more a document takes for every corpus that is e times as large, as a share of taking it in: more is shared by chance, and
+/// lies farther apart in memory. From runs with 50,000 to 800,000 documents.
+const GROWTH: f64 = 0.13;
 /// Bytes of the columns beside the texts.
 const COLUMNS: f64 = 33.0;
 
@@ -33,8 +33,8 @@ impl Forecast {
         // Duplicates that lie apart are found in proportion to the square of what is looked at.
         let near_by = sample.near_by as f64 * times;
         let apart = (sample.apart as f64 * times * times).min(documents);
-        let seconds = (sample.taking + sample.copying) * times
-            + sample.finding * times.powf(FINDING)
+        let growth = sample.taking * GROWTH * times.ln();
+        let seconds = (sample.taking + sample.finding + sample.copying + growth) * times
             + sample.evidence * (near_by + 2.0 * apart);
         // Marks are held as 8 bytes each until lists are made of them; half of the memory is theirs, and what does not fit is on
         // disk.

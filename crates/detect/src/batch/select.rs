@@ -81,8 +81,12 @@ impl Run {
         })?;
         let rank = |ordinal: u32| (preference.map_or(0, |rank| rank[ordinal as usize]), ordinal);
         // Of equal texts the preferred one stands for all.
-        let best =
-            |first: u32| self.equals(&first).iter().copied().min_by_key(|&at| rank(at)).unwrap_or(first);
+        let mut best: Vec<u32> = (0..self.count()).collect();
+        for ordinal in 0..self.count() {
+            let of_class = &mut best[self.first(ordinal) as usize];
+            *of_class = std::cmp::min_by_key(*of_class, ordinal, |&at| rank(at));
+        }
+        let best = |first: u32| best[first as usize];
         let mut order: Vec<u32> = edges.keys().copied().collect();
         order.sort_unstable_by_key(|&first| rank(best(first)));
         let mut choosing = Choosing {

@@ -2,6 +2,7 @@
 //! leads to is written, and the link stays.
 
 use super::Failure;
+use super::blocks::Blocks;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -26,43 +27,9 @@ impl Drop for Partial {
 }
 
 enum Coder {
-    Plain(Digesting),
-    Gzip(flate2::write::GzEncoder<Digesting>),
-    Zstd(zstd::Encoder<'static, Digesting>),
-}
-
-/// Knows what it has written. Gathered, for the digest is quicker over much at once, as writing is.
-struct Digesting {
-    file: File,
-    waiting: Vec<u8>,
-    bytes: u64,
-    digest: Box<Xxh3>,
-}
-
-impl Digesting {
-    const TOGETHER: usize = 1 << 18;
-
-    fn new(file: File) -> Self {
-        Self { file, waiting: Vec::with_capacity(Self::TOGETHER), bytes: 0, digest: Box::new(Xxh3::new()) }
-    }
-}
-
-impl Write for Digesting {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        if self.waiting.len() + buffer.len() > Self::TOGETHER {
-            self.flush()?;
-        }
-        self.waiting.extend_from_slice(buffer);
-        Ok(buffer.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.digest.update(&self.waiting);
-        self.bytes += self.waiting.len() as u64;
-        let written = self.file.write_all(&self.waiting);
-        self.waiting.clear();
-        written
-    }
+    Plain(Blocks),
+    Gzip(flate2::write::GzEncoder<Blocks>),
+    Zstd(zstd::Encoder<'static, Blocks>),
 }
 
 /// What a file holds, to know it again.
@@ -152,7 +119,7 @@ impl Output {
         let mut partial = place.clone().into_os_string();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let file = Digesting::new(File::create(&partial).map_err(&failed)?);
+        let file = Blocks::create(&partial).map_err(&failed)?;
         let partial = Partial(Some(partial));
         let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
         let writer = match extension.as_ref().and_then(|extension| extension.to_str()) {
@@ -172,13 +139,12 @@ impl Output {
     pub(crate) fn close(self) -> Result<Closed, Failure> {
         let Self { path, partial, writer } = self;
         let failed = cannot(&path);
-        let mut digesting = match writer {
-            Coder::Plain(file) => file,
+        let blocks = match writer {
+            Coder::Plain(blocks) => blocks,
             Coder::Gzip(coder) => coder.finish().map_err(&failed)?,
             Coder::Zstd(coder) => coder.finish().map_err(&failed)?,
         };
-        digesting.flush().and_then(|()| digesting.file.sync_all()).map_err(&failed)?;
-        let seal = Seal { bytes: digesting.bytes, xxh3: format!("{:032x}", digesting.digest.digest128()) };
+        let seal = blocks.finish().map_err(&failed)?;
         Ok(Closed { path, partial, seal })
     }
 }

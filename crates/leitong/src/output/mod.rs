@@ -1,5 +1,6 @@
 //! The one place that writes: data to standard output, problems and progress to standard error.
 
+mod blocks;
 pub(crate) mod file;
 pub(crate) mod html;
 pub(crate) mod matches;

@@ -31,11 +31,11 @@ impl Forecast {
         let times = (sample.all as f64 / sample.read.max(1) as f64).max(1.0);
         let documents = sample.documents as f64 * times;
         // Duplicates that lie apart are found in proportion to the square of what is looked at.
-        let near_by = sample.near_by as f64 * times;
-        let apart = (sample.apart as f64 * times * times).min(documents);
+        let (near_by, apart) = (sample.near_by as f64 * times, sample.apart as f64 * times * times);
+        let duplicates = (near_by + apart).min(documents);
         let growth = sample.taking * GROWTH * times.ln();
-        let seconds = (sample.taking + sample.finding + sample.copying + growth) * times
-            + sample.evidence * (near_by + 2.0 * apart);
+        let seconds =
+            (sample.taking + sample.finding + sample.copying + growth) * times + sample.evidence * duplicates;
         // Marks are held as 8 bytes each until lists are made of them; half of the memory is theirs, and what does not fit is on
         // disk.
         let marks = sample.marks as f64 / 4.0 * times;

@@ -95,15 +95,16 @@ impl Sample {
         let _progress = Progress::waiting("measuring");
         let mut sample = Self { all: sources.iter().map(length).sum(), ..Self::default() };
         let mut corpus = Corpus::open(&work.options(memory))?;
-        let mut ends = Vec::new();
-        let begun = Instant::now();
+        let (mut ends, mut taking) = (Vec::new(), Vec::new());
         let inputs = Arc::new(Inputs::open(sources, &wanted));
         for piece in pieces(sources) {
+            let (begun, before) = (Instant::now(), sample.read);
             wanted.read = Some(Arc::new(AtomicU64::new(0)));
             sample.piece(&piece, &wanted, &inputs, &mut corpus)?;
+            taking.push((begun.elapsed().as_secs_f64(), sample.read - before));
             ends.push(corpus.count() as u32);
         }
-        sample.taking = begun.elapsed().as_secs_f64();
+        sample.taking = seconds_of(&taking);
         sample.documents = corpus.count();
         let begun = Instant::now();
         let run = corpus.finish(Some(inputs), &|_, _, _| ())?;
@@ -186,6 +187,17 @@ impl Sample {
         }
         self.marks = work.folder.join("marks").metadata()?.len();
         Ok(())
+    }
+}
+
+/// Seconds that pieces of so many bytes took. The first also finds room for what the others use again: it counts as they do.
+fn seconds_of(pieces: &[(f64, u64)]) -> f64 {
+    let sum =
+        |pieces: &[(f64, u64)]| pieces.iter().fold((0.0, 0), |sum, piece| (sum.0 + piece.0, sum.1 + piece.1));
+    let (seconds, bytes) = sum(pieces);
+    match pieces.get(1..).map(sum) {
+        Some((others, rest)) if rest > 0 => others * bytes as f64 / rest as f64,
+        _ => seconds,
     }
 }
 

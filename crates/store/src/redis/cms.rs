@@ -6,14 +6,14 @@
 
 use super::address::Address;
 use super::command::{Command, Effect};
+use super::rooms::{each_key, each_page};
 use super::servers::Servers;
 use crate::StoreError;
-use redis::Value;
 use std::collections::BTreeSet;
 
 /// What the keys of the original begin with.
 pub const PREFIX: &str = "{cms}-duplicate-";
-/// Keys or members that are asked for at a time.
+/// Members that are asked for at a time.
 const PAGE: &str = "1000";
 
 /// A document of such a library: all that is known of it.
@@ -48,19 +48,14 @@ impl Library {
         let sets = self.sets(bad)?;
         for &block in &sets {
             let key = self.key(block);
-            let mut cursor = b"0".to_vec();
-            loop {
-                let command = Command::read(&[b"SSCAN", &key, &cursor, b"COUNT", PAGE.as_bytes()]);
-                let (next, members) = self.page(self.servers.ask_one(command)?)?;
+            let scan = |cursor: &[u8]| {
+                let command = Command::read(&[b"SSCAN", &key, cursor, b"COUNT", PAGE.as_bytes()]);
+                self.servers.ask_one(command)
+            };
+            each_page(self.servers.reader(), &scan, &mut |members| {
                 let entries = self.entries(&sets, block, members, bad)?;
-                if !entries.is_empty() {
-                    each(entries)?;
-                }
-                cursor = next;
-                if cursor == b"0" {
-                    break;
-                }
-            }
+                if entries.is_empty() { Ok(()) } else { each(entries) }
+            })?;
         }
         Ok(())
     }
@@ -89,44 +84,24 @@ impl Library {
             pattern.push(*byte);
         }
         pattern.push(b'*');
-        for node in self.servers.masters() {
-            let mut cursor = b"0".to_vec();
-            loop {
-                let command =
-                    Command::read(&[b"SCAN", &cursor, b"MATCH", &pattern, b"COUNT", PAGE.as_bytes()]);
-                let (next, keys) = self.page(self.servers.ask_at(&node, command)?)?;
-                let blocks: Vec<u16> = keys.iter().filter_map(|key| self.block_of(key)).collect();
-                let kind = |&block: &u16| Command::read(&[b"TYPE", &self.key(block)]);
-                let kinds = self.servers.ask(&blocks.iter().map(kind).collect::<Vec<_>>())?;
-                for (block, kind) in blocks.into_iter().zip(kinds) {
-                    match self.servers.reader().bytes(kind)?.as_deref() {
-                        Some(b"set") => _ = sets.insert(block),
-                        // Gone by now.
-                        Some(b"none") => {}
-                        kind => {
-                            let kind = String::from_utf8_lossy(kind.unwrap_or_default());
-                            bad(&format!(
-                                "{}: a {kind}, not a set",
-                                String::from_utf8_lossy(&self.key(block))
-                            ));
-                        }
+        each_key(&self.servers, &pattern, &mut |keys| {
+            let blocks: Vec<u16> = keys.iter().filter_map(|key| self.block_of(key)).collect();
+            let kind = |&block: &u16| Command::read(&[b"TYPE", &self.key(block)]);
+            let kinds = self.servers.ask(&blocks.iter().map(kind).collect::<Vec<_>>())?;
+            for (block, kind) in blocks.into_iter().zip(kinds) {
+                match self.servers.reader().bytes(kind)?.as_deref() {
+                    Some(b"set") => _ = sets.insert(block),
+                    // Gone by now.
+                    Some(b"none") => {}
+                    kind => {
+                        let kind = String::from_utf8_lossy(kind.unwrap_or_default());
+                        bad(&format!("{}: a {kind}, not a set", String::from_utf8_lossy(&self.key(block))));
                     }
                 }
-                cursor = next;
-                if cursor == b"0" {
-                    break;
-                }
             }
-        }
+            Ok(())
+        })?;
         Ok(sets)
-    }
-
-    fn page(&self, answer: Value) -> Result<(Vec<u8>, Vec<Vec<u8>>), StoreError> {
-        let reader = self.servers.reader();
-        let mut parts = reader.list(answer)?.into_iter();
-        let cursor = reader.bytes(parts.next().unwrap_or_default())?.unwrap_or_default();
-        let items = reader.strings(parts.next().unwrap_or_default())?;
-        Ok((cursor, items.into_iter().flatten().collect()))
     }
 
     /// The entries among the members of one of the sets, but for those that another of them has shown.

@@ -118,7 +118,7 @@ fn compare_index(
 ) -> Result<(), StoreError> {
     let mut seen = BTreeSet::new();
     for pattern in layout.index_patterns() {
-        each_key(servers, &pattern, &mut |keys| {
+        each_key(servers, pattern.as_bytes(), &mut |keys| {
             let keys: Vec<Vec<u8>> = keys.into_iter().filter(|key| seen.insert(key.clone())).collect();
             let answers = servers.ask(&keys.iter().map(|key| get_command(key)).collect::<Vec<_>>())?;
             for (key, answer) in keys.iter().zip(answers) {

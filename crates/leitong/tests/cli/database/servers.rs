@@ -255,6 +255,15 @@ fn the_keys_of_a_cms() {
     assert_eq!(simhashes("old"), simhashes("new"));
     let check = good(&["check", "all.jsonl", "--db", "new", "--json"]);
     assert!(check.contains("\"duplicate\":true"), "{check}");
+    // Something else under a key like theirs is named, and so is a member that is none; the rest is taken over.
+    let (list, set) = ("{cms}-duplicate-0101010101010101", "{cms}-duplicate-1010101010101010");
+    let _ = server.ask(&["DEL", list, set]);
+    let _ = server.ask(&["RPUSH", list, "21845-a"]);
+    let _ = server.ask(&["SADD", set, "nothing"]);
+    let run = leitong_in(room.path(), &["import", "--from", "cms-redis", &address, "--db", "newer"], "");
+    assert!(run.err.contains(&format!("{list}: a list, not a set")), "{}", run.err);
+    assert!(run.err.contains(&format!("{set}: \"nothing\" is no fingerprint")), "{}", run.err);
+    assert!(run.out.contains("40 documents"), "{}", run.out);
 }
 
 /// Fingerprints in an index of articles that somebody else writes.

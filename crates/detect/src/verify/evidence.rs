@@ -59,14 +59,14 @@ pub fn evidence(x: &Reading, y: &Reading, weights: &[u32], scratch: &mut Scratch
         return found;
     }
     scratch.align((&a.units, &b.units), (&a.marks, &b.marks), |i, j| if swapped { j } else { i });
-    let mut extent = Extent::default();
+    let mut reach = Reach::default();
     for passage in &scratch.passages {
         found.matched += passage.matched;
         found.runs += 1 + passage.gaps;
         found.gaps += passage.gaps;
-        extent.add(passage.a, passage.b);
+        reach.add(passage.a, passage.b);
     }
-    found.between = extent.between(found.matched);
+    found.between = reach.between(found.matched);
     if found.matched > 0 {
         let Scratch { numbers: [numbers_a, numbers_b], partner_a, passage_of, .. } = scratch;
         numbers::find(&a.units, numbers_a);
@@ -135,9 +135,9 @@ impl Evidence {
 
 /// Where passages lie in both texts: from where the first begins to where the last ends.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Extent(Option<[(u32, u32); 2]>);
+pub(super) struct Reach(Option<[(u32, u32); 2]>);
 
-impl Extent {
+impl Reach {
     pub(super) fn add(&mut self, a: (u32, u32), b: (u32, u32)) {
         let [old_a, old_b] = self.0.unwrap_or([a, b]);
         let both = |old: (u32, u32), new: (u32, u32)| (old.0.min(new.0), old.1.max(new.1));

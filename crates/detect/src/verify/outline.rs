@@ -4,7 +4,7 @@
 //! chain that keep it exactly counts as equal. It sees less than an alignment, and the answer says that it did.
 
 use super::align::GAP;
-use super::evidence::{Evidence, Extent};
+use super::evidence::{Evidence, Reach};
 use super::numbers::Numbers;
 use super::reading::Reading;
 use super::{FULL, numbers};
@@ -64,7 +64,7 @@ pub fn sketch_evidence(x: &Sketch, y: &Sketch, weights: &[u32]) -> Evidence {
     seeds.sort_unstable();
     let chains = chain(&seeds);
     let mut found = Evidence { swapped, a: a.units, b: b.units, ..Evidence::default() };
-    let mut extent = Extent::default();
+    let mut reach = Reach::default();
     for chain in chains {
         found.matched += chain.matched;
         found.runs += chain.runs;
@@ -73,7 +73,7 @@ pub fn sketch_evidence(x: &Sketch, y: &Sketch, weights: &[u32]) -> Evidence {
         found.gaps += chain.runs - 1;
         found.add_passage(chain.matched, rare, chain.differing);
         let run = RUN as u32;
-        extent.add((chain.first.0, chain.last.0 + run), (chain.first.1, chain.last.1 + run));
+        reach.add((chain.first.0, chain.last.0 + run), (chain.first.1, chain.last.1 + run));
     }
     // Overlapping chains may count a unit twice.
     let most = a.units;
@@ -81,7 +81,7 @@ pub fn sketch_evidence(x: &Sketch, y: &Sketch, weights: &[u32]) -> Evidence {
         found.rare *= f64::from(most) / f64::from(found.matched);
         found.matched = most;
     }
-    found.between = extent.between(found.matched);
+    found.between = reach.between(found.matched);
     found.numbers = compare(&a.numbers, &b.numbers);
     found
 }

@@ -154,19 +154,23 @@ impl OpenSearch {
                 askers.push((*place, question.probes));
             }
         }
-        let (seen, answers) = self.look(room, &questions, &searches)?;
-        for ((place, ..), seen) in asking.iter().zip(seen) {
-            sights[*place].seen = seen;
-        }
+        // Announcements first, and then what is there, in the same copies: every search sees a moment of its own, and who is stored
+        // between two of them is no longer announced in the one and is there in the other, not the other way round.
+        let copies = Some(ticket.owner.as_str());
+        let answers = self.server.search_in(&room.index, copies, &searches)?;
         for (((place, probes), search), answer) in askers.into_iter().zip(searches).zip(answers) {
             let others = &mut sights[place].others;
-            self.all_pages(room, search, answer, &mut |hit| {
+            self.all_pages(room, copies, (search, answer), &mut |hit| {
                 let (other, signals) = other(room, hit)?;
                 if may_find(self.scoring, probes, &signals) {
                     others.push(other);
                 }
                 Some(())
             })?;
+        }
+        self.reach("seen who is coming")?;
+        for ((place, ..), seen) in asking.iter().zip(self.look(room, &questions, copies)?) {
+            sights[*place].seen = seen;
         }
         Ok(sights)
     }

@@ -60,7 +60,7 @@ impl OpenSearch {
             .map(|query| Question { probes: &query.probes, except: query.except.as_deref(), now })
             .collect();
         for attempt in 1.. {
-            let (seen, _) = self.look(room, &questions, &[])?;
+            let seen = self.look(room, &questions, None)?;
             let ranks: Vec<Vec<Rank>> = (seen.into_iter().zip(queries))
                 .map(|(seen, query)| {
                     let mut ranks = self.ranks(seen, &query.probes, &[]);
@@ -110,14 +110,13 @@ impl OpenSearch {
         Ok(records)
     }
 
-    /// What the probes of questions find in what has been refreshed; and the answers to other searches, made with the same
-    /// request.
+    /// What the probes of questions find in what has been refreshed, in certain copies or any.
     pub(crate) fn look(
         &self,
         room: &Room,
         questions: &[Question<'_>],
-        others: &[Value],
-    ) -> Result<(Vec<Seen>, Vec<Value>), Trouble> {
+        copies: Option<&str>,
+    ) -> Result<Vec<Seen>, Trouble> {
         let scripts = self.may_use_scripts(room)?;
         let scoring = self.scoring;
         let (mut searches, mut plans) = (Vec::new(), Vec::new());
@@ -129,8 +128,7 @@ impl OpenSearch {
             let mark = |hash: &u32| question.mark(*hash, scoring.used, scoring.long);
             searches.extend(marks.iter().flatten().map(mark));
         }
-        searches.extend_from_slice(others);
-        let mut answers = self.server.search(&room.index, &searches)?.into_iter();
+        let mut answers = self.server.search_in(&room.index, copies, &searches)?.into_iter();
         let mut asked = searches.into_iter();
         let mut next = || (asked.next().unwrap_or_default(), answers.next().unwrap_or_default());
         let mut all = Vec::with_capacity(questions.len());
@@ -138,22 +136,23 @@ impl OpenSearch {
             let mut seen = Seen::default();
             if near_and_keys {
                 let (search, answer) = next();
-                self.all_pages(room, search, answer, &mut |hit| seen.note(room, question.probes, hit))?;
+                let note = &mut |hit: &Value| seen.note(room, question.probes, hit);
+                self.all_pages(room, copies, (search, answer), note)?;
             }
             for count in marks {
                 seen.marks.push((0..count).map(|_| Having::of(&next().1, scoring.long)).collect());
             }
             all.push(seen);
         }
-        Ok((all, answers.collect()))
+        Ok(all)
     }
 
     /// Goes through the hits of a search, page by page from the first answer on.
     pub(crate) fn all_pages(
         &self,
         room: &Room,
-        mut search: Value,
-        mut answer: Value,
+        copies: Option<&str>,
+        (mut search, mut answer): (Value, Value),
         each: &mut dyn FnMut(&Value) -> Option<()>,
     ) -> Result<(), Trouble> {
         loop {
@@ -167,7 +166,7 @@ impl OpenSearch {
                 return Ok(());
             }
             search["search_after"] = page.last().map(|hit| hit["sort"].clone()).unwrap_or_default();
-            answer = self.server.search(&room.index, std::slice::from_ref(&search))?.remove(0);
+            answer = self.server.search_in(&room.index, copies, std::slice::from_ref(&search))?.remove(0);
         }
     }
 

@@ -100,13 +100,28 @@ impl Server {
         }
     }
 
-    /// Makes searches; an answer for each.
+    /// Makes searches, each of what was there at some moment of its own; an answer for each.
     pub(crate) fn search(&self, index: &str, searches: &[Value]) -> Result<Vec<Value>, Trouble> {
+        self.search_in(index, None, searches)
+    }
+
+    /// The same in certain copies of the index, always the same ones for the same name: whatever one search shows, none that is made
+    /// after its answer has come shows an earlier state.
+    pub(crate) fn search_in(
+        &self,
+        index: &str,
+        copies: Option<&str>,
+        searches: &[Value],
+    ) -> Result<Vec<Value>, Trouble> {
+        let mut head = json!({ "allow_partial_search_results": false });
+        copies.iter().for_each(|name| head["preference"] = json!(name));
+        let head = head.to_string();
         let mut all = Vec::with_capacity(searches.len());
         for part in searches.chunks(SEARCHES) {
             let mut lines = Vec::new();
             for search in part {
-                lines.extend_from_slice(b"{\"allow_partial_search_results\":false}\n");
+                lines.extend_from_slice(head.as_bytes());
+                lines.push(b'\n');
                 lines.extend_from_slice(search.to_string().as_bytes());
                 lines.push(b'\n');
             }

@@ -28,6 +28,7 @@ fn all(url: &str, cases: u32, load: Load) {
     with_new(url, |store| histories::chains(store, load));
     with_new(url, |store| histories::mixed(store, load));
     crashes::between_any_two_steps(url);
+    crashes::stored_while_another_looks(url);
     lost::on_the_way(url);
     refusals::all(url);
     articles::all(url);

@@ -6,10 +6,12 @@ use leitong_store::opensearch::{Fault, OpenSearch, Options};
 use leitong_store::{
     Added, Addition, Collection, Policy, Probe, Query, Record, Space, SpaceSettings, Store, StoreError, Want,
 };
+use std::sync::Mutex;
+use std::sync::mpsc::channel;
 
 const NAME: &str = "crashes";
 /// Where a client can stop.
-const STEPS: [&str; 5] = ["read", "announced", "numbered", "looked", "stored"];
+const STEPS: [&str; 6] = ["read", "announced", "numbered", "seen who is coming", "looked", "stored"];
 
 fn collection() -> Collection {
     let spaces = vec![SpaceSettings { space: Space::DOCUMENTS, width: 64, within: 3 }];
@@ -34,8 +36,13 @@ fn found(store: &dyn Store, print: u64) -> Vec<String> {
 }
 
 fn stopping(address: &str, at: &'static str) -> OpenSearch {
+    reaching(address, move |step| step == at)
+}
+
+/// A client that asks at every step whether it is to stop.
+fn reaching(address: &str, stops: impl Fn(&str) -> bool + Send + Sync + 'static) -> OpenSearch {
     let mut options = Options::default();
-    options.fault = Fault::new(move |step| step == at);
+    options.fault = Fault::new(stops);
     OpenSearch::open(address, options).unwrap()
 }
 
@@ -49,6 +56,49 @@ pub(crate) fn between_any_two_steps(url: &str) {
         one_in_place_of_another(&store, &stopping(&address, step), step, !print);
     }
     clear(url, &address, &store);
+}
+
+/// One has announced a document, and is stored while another who adds the same looks around: between its look for announcements and
+/// that for records. Each of the two looks sees a moment of its own, and one of them must show the first.
+pub(crate) fn stored_while_another_looks(url: &str) {
+    let address = new_address(url);
+    let (at_the_door, arrived) = channel();
+    let (go, may_go) = channel();
+    let (stored, is_stored) = channel();
+    let may_go = Mutex::new(may_go);
+    let first = reaching(&address, move |step| {
+        if step == "looked" {
+            at_the_door.send(()).unwrap();
+            may_go.lock().unwrap().recv().unwrap();
+        }
+        false
+    });
+    let is_stored = Mutex::new(Some(is_stored));
+    let second = reaching(&address, move |step| {
+        if let Some(is_stored) = is_stored.lock().unwrap().take_if(|_| step == "seen who is coming") {
+            go.send(()).unwrap();
+            is_stored.recv().unwrap();
+        }
+        false
+    });
+    first.create(&collection()).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let added = first.add(NAME, vec![addition("first", 7, &[])]).unwrap().remove(0);
+            assert!(matches!(added, Added::Stored { .. }), "{added:?}");
+            // So that searches see it, as those of others would make them.
+            assert_eq!(found(&first, 7), ["first"]);
+            stored.send(()).unwrap();
+        });
+        arrived.recv().unwrap();
+        let added = second.add(NAME, vec![addition("second", 7, &[])]).unwrap().remove(0);
+        assert!(
+            matches!(&added, Added::Unjudged(found) if found.candidates[0].record.id == "first"),
+            "{added:?}"
+        );
+    });
+    assert_eq!(found(&first, 7), ["first"]);
+    clear(url, &address, &first);
 }
 
 /// It stops while it adds a document that was not there.

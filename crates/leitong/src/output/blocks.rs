@@ -3,7 +3,7 @@
 //! memory for it and to copy it there costs a system more than to write it.
 
 use super::file::Seal;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -98,7 +98,7 @@ fn open_direct(path: &Path) -> Option<File> {
     {
         use std::os::unix::fs::OpenOptionsExt;
         let flags = rustix::fs::OFlags::DIRECT.bits().cast_signed();
-        OpenOptions::new().write(true).custom_flags(flags).open(path).ok()
+        File::options().write(true).custom_flags(flags).open(path).ok()
     }
     #[cfg(not(target_os = "linux"))]
     None

@@ -78,6 +78,13 @@ impl Scoring {
         (from <= asked).then_some(from)
     }
 
+    /// How many marks a document that is proposed has in common at the least, when the shorter of both has so many.
+    #[must_use]
+    pub fn least_in_common(&self, marks: u32) -> u32 {
+        let spared = (u64::from(self.tenths) * u64::from(marks)).div_ceil(10);
+        self.need(marks).div_ceil(FULL).min(spared as u32).max(1)
+    }
+
     /// Whether so many marks in common are enough for the few that are proposed without the weight.
     #[must_use]
     pub fn may_be_spared(&self, count: u32, marks: u32) -> bool {
@@ -275,6 +282,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn less_than_the_least_in_common_is_never_enough(marks in 1..2000_u32, count in 1..70_u32) {
+            let scoring = Scoring::DEFAULT;
+            let may_be = count * FULL >= scoring.need(marks) || scoring.may_be_spared(count, marks);
+            prop_assert_eq!(may_be, count >= scoring.least_in_common(marks));
+            prop_assert!(scoring.least_in_common(marks) <= scoring.least_in_common(marks + 1));
+        }
+
         #[test]
         fn too_long_is_the_first_of_all(weight in 0..5000_u32, count in 0..200_u32, asked in 0..700_u32) {
             let scoring = Scoring::DEFAULT;

@@ -19,22 +19,24 @@ impl Classes {
         let count = documents.len();
         let mut first: Vec<u32> = (0..count).collect();
         let mut sizes = vec![1; count as usize];
-        let mut order: Vec<u32> = (0..count).filter(|&at| documents.entries[at as usize].units > 0).collect();
-        order.sort_unstable_by_key(|&at| (documents.entries[at as usize].digest, at));
-        let mut classes: Vec<&[u32]> = order
-            .chunk_by(|&a, &b| documents.entries[a as usize].digest == documents.entries[b as usize].digest)
-            .filter(|class| class.len() > 1)
-            .collect();
-        classes.sort_unstable_by_key(|class| class[0]);
+        let entries = documents.entries.iter().zip(0..);
+        // Digests with them: looked up one by one while they are sorted, they would be far apart.
+        let mut order: Vec<(u128, u32)> =
+            entries.filter(|(entry, _)| entry.units > 0).map(|(entry, at)| (entry.digest, at)).collect();
+        order.sort_unstable();
+        let mut classes: Vec<&[(u128, u32)]> =
+            order.chunk_by(|a, b| a.0 == b.0).filter(|class| class.len() > 1).collect();
+        classes.sort_unstable_by_key(|class| class[0].1);
         let (mut members, mut starts) = (Vec::new(), Vec::with_capacity(classes.len()));
         for class in classes {
-            starts.push((class[0], members.len() as u32));
-            members.extend_from_slice(class);
-            for &member in class {
-                first[member as usize] = class[0];
+            let own = class[0].1;
+            starts.push((own, members.len() as u32));
+            members.extend(class.iter().map(|&(_, member)| member));
+            for &(_, member) in class {
+                first[member as usize] = own;
                 sizes[member as usize] = 0;
             }
-            sizes[class[0] as usize] = class.len() as u32;
+            sizes[own as usize] = class.len() as u32;
         }
         Self { first, sizes, members, starts }
     }

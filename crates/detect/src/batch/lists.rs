@@ -140,33 +140,36 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 pub(super) struct Sizes {
     marks: Vec<u32>,
-    /// A bit for each that has [`Sizes::FEW`] or more. This is asked, in no order, of all that share anything with a document: a bit of
-    /// each of a million is near, a number of each is not.
-    many: Vec<u64>,
+    /// Two bits for each: [`Sizes::least_in_common`] less one. This is asked, in no order, of all that share anything with a document:
+    /// two bits of each of a million are near, a number of each is not.
+    least: Vec<u8>,
 }
 
 impl Sizes {
-    pub(super) const FEW: u32 = 32;
+    /// The most that two bits can say.
+    const MOST: u32 = 4;
 
-    fn new(marks: Vec<u32>) -> Self {
+    fn new(marks: Vec<u32>, scoring: &Scoring) -> Self {
         let bits = |part: &[u32]| {
-            let bit = |(at, &marks): (usize, &u32)| u64::from(marks >= Self::FEW) << at;
-            part.iter().enumerate().map(bit).sum()
+            let two = |(at, &marks): (usize, &u32)| ((Self::bounded(marks, scoring) - 1) as u8) << (2 * at);
+            part.iter().enumerate().map(two).sum()
         };
-        Self { many: marks.chunks(64).map(bits).collect(), marks }
+        Self { least: marks.chunks(4).map(bits).collect(), marks }
+    }
+
+    /// How many marks a document has in common at the least with one that has so many, if one of both is proposed for the other; up to
+    /// a bound.
+    pub(super) fn bounded(marks: u32, scoring: &Scoring) -> u32 {
+        scoring.least_in_common(marks).min(Self::MOST)
+    }
+
+    /// The same of a document, by the scoring that all were noted with.
+    pub(super) fn least_in_common(&self, document: u32) -> u32 {
+        1 + u32::from(self.least[document as usize / 4] >> (2 * (document % 4)) & 3)
     }
 
     pub(super) fn of(&self, document: u32) -> u32 {
         self.marks[document as usize]
-    }
-
-    pub(super) fn has_many(&self, document: u32) -> bool {
-        self.many[document as usize / 64] >> (document % 64) & 1 > 0
-    }
-
-    /// Whether a document has fewer marks than this.
-    pub(super) fn is_below(&self, document: u32, marks: u32) -> bool {
-        (marks > Self::FEW || !self.has_many(document)) && self.of(document) < marks
     }
 }
 
@@ -220,7 +223,7 @@ impl Shared {
                 shared.take(&part)?;
             }
         }
-        Ok(Self { sizes: Sizes::new(sizes), ..shared })
+        Ok(Self { sizes: Sizes::new(sizes, scoring), ..shared })
     }
 
     fn take(&mut self, part: &Part) -> Result<(), BatchError> {

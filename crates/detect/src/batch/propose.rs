@@ -5,14 +5,20 @@ use super::lists::{List, Lists, ONE_EARLIER, Sizes};
 use leitong_store::Scoring;
 use std::cmp::Reverse;
 
+/// Numbers of the sketch: few enough to stay in the cache next to the processor, many more than documents that most are met with.
+const SKETCH: usize = 1 << 12;
+
 /// Sums by document, in a table that grows with what is found and not with the corpus.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
+    /// The documents of all marks that are asked for, and the weight of the mark.
+    met: Vec<(u32, u32)>,
+    /// How often each of them was met, or more often where several share a place. Nothing between two questions.
+    sketch: Vec<u8>,
     /// Document plus one, weight, count; document 0 where a slot is free.
     slots: Vec<(u32, u32, u32)>,
     used: Vec<u32>,
     room: Vec<u32>,
-    common: Vec<u64>,
 }
 
 /// The documents before one that a mark speaks for.
@@ -20,26 +26,28 @@ fn earlier<'l>(list: &List<'l>, ordinal: u32, scoring: &Scoring) -> impl Iterato
     list.first.iter().take(scoring.used).take_while(move |&&document| document < ordinal)
 }
 
+/// Bits of a document's number that look random, as many as an index below a power of two needs.
+fn scattered(document: u32, mask: usize) -> usize {
+    (document.wrapping_mul(0x9e37_79b1) >> 7) as usize & mask
+}
+
 impl Tally {
     fn slot(&self, document: u32) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = (document.wrapping_mul(0x9e37_79b1) >> 7) as usize & mask;
+        let mut at = scattered(document, mask);
         while self.slots[at].0 != 0 && self.slots[at].0 != document + 1 {
             at = (at + 1) & mask;
         }
         at
     }
 
-    /// Counts a mark that a document has; if nothing is known of it yet, only if it is `worth` it.
-    fn add(&mut self, document: u32, weight: u32, worth: impl FnOnce() -> bool) {
+    /// Counts a mark that a document has in the table.
+    fn add(&mut self, document: u32, weight: u32) {
         if self.used.len() * 2 >= self.slots.len() {
             self.grow();
         }
         let at = self.slot(document);
         if self.slots[at].0 == 0 {
-            if !worth() {
-                return;
-            }
             self.slots[at].0 = document + 1;
             self.used.push(at as u32);
         }
@@ -60,6 +68,31 @@ impl Tally {
         }
     }
 
+    /// Notes a mark that a document has.
+    fn meet(&mut self, document: u32, weight: u32) {
+        self.met.push((document, weight));
+        let times = &mut self.sketch[scattered(document, SKETCH - 1)];
+        *times = times.saturating_add(1);
+    }
+
+    /// Sums up what was met often enough. Nearly all that share anything with a document share one mark or two by chance, and no
+    /// more is known of them in the end than that it is not enough.
+    fn sum_up(&mut self, marks: u32, sizes: &Sizes, scoring: &Scoring) {
+        let own = Sizes::bounded(marks, scoring);
+        let met = std::mem::take(&mut self.met);
+        for &(document, weight) in &met {
+            let times = u32::from(self.sketch[scattered(document, SKETCH - 1)]);
+            if times >= own || times >= sizes.least_in_common(document) {
+                self.add(document, weight);
+            }
+        }
+        for &(document, _) in &met {
+            self.sketch[scattered(document, SKETCH - 1)] = 0;
+        }
+        self.met = met;
+        self.met.clear();
+    }
+
     /// The earlier documents proposed for one, those with the most marks in common first.
     pub(super) fn propose(
         &mut self,
@@ -69,47 +102,25 @@ impl Tally {
         sizes: &Sizes,
         scoring: &Scoring,
     ) -> Result<Vec<u32>, BatchError> {
+        self.sketch.resize(SKETCH, 0);
         let mut room = std::mem::take(&mut self.room);
-        let full = scoring.weight(1);
         for &one in own.iter().filter(|&&at| at & ONE_EARLIER > 0) {
-            self.add(one as u32, full, || true);
+            self.meet(one as u32, scoring.weight(1));
         }
         let listed = || own.iter().copied().filter(|at| at & ONE_EARLIER == 0);
         lists.expect(listed());
-        // Rare marks first. Most documents that share a common one share nothing else: unless they are so short that common
-        // marks are enough, they need not be counted.
-        let (mut common, mut together) = (std::mem::take(&mut self.common), 0);
         for at in listed() {
             let list = lists.get(at, &mut room)?;
             let weight = scoring.weight(list.documents as usize - 1);
-            if weight < full {
-                common.push(at);
-                together = u32::saturating_add(together, weight);
-                continue;
-            }
-            for &document in earlier(&list, ordinal, scoring) {
-                self.add(document, weight, || true);
-            }
+            earlier(&list, ordinal, scoring).for_each(|&document| self.meet(document, weight));
         }
+        self.room = room;
         let marks = sizes.of(ordinal);
-        let long = scoring.too_long(together, common.len() as u32, marks);
-        for at in common.drain(..) {
-            let list = lists.get(at, &mut room)?;
-            let weight = scoring.weight(list.documents as usize - 1);
-            for &document in earlier(&list, ordinal, scoring) {
-                self.add(document, weight, || long.is_none_or(|long| sizes.is_below(document, long)));
-            }
-        }
-        (self.room, self.common) = (room, common);
+        self.sum_up(marks, sizes, scoring);
         let (mut proposed, mut spare) = (Vec::new(), Vec::new());
-        let (few, need) = (marks.min(Sizes::FEW), scoring.need(marks.min(Sizes::FEW)));
         for at in self.used.drain(..) {
             let (document, weight, count) = std::mem::take(&mut self.slots[at as usize]);
             let document = document - 1;
-            // The more marks the shorter of both has, the more is needed: most have too little, whatever their number is.
-            if weight < need && !scoring.may_be_spared(count, few) && sizes.has_many(document) {
-                continue;
-            }
             let fewer = marks.min(sizes.of(document));
             if weight >= scoring.need(fewer) {
                 proposed.push((Reverse(count), document));

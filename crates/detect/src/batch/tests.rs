@@ -130,7 +130,7 @@ proptest! {
 
     #[test]
     fn candidates_are_those_of_the_definition_where_few_documents_are_very_many(
-        sentences in prop::collection::vec(prop::collection::vec(0usize..12, 0..5), 1..40),
+        sentences in prop::collection::vec(prop::collection::vec(0usize..30, 0..30), 1..40),
         (rare, used, percent, least) in (2u32..5, 2usize..8, 0u32..80, 0u32..3000),
     ) {
         let texts = made_of(&sentences);

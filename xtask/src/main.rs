@@ -11,7 +11,7 @@ mod run;
 use run::{Outcome, cargo, cargo_test};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use xtask::servers::{Kind, install_browser, install_redis, install_search};
+use xtask::servers::{Kind, install_browser, install_redis, install_search, install_security};
 
 const HELP: &str = "\
 Usage: cargo xtask <command>
@@ -79,7 +79,8 @@ fn servers(kinds: &[Kind]) -> Outcome<()> {
     let redis = std::iter::once(("redis", install_redis()));
     let search = kinds.iter().map(|kind| (kind.name(), install_search(*kind)));
     let browser = (!kinds.is_empty()).then(|| ("chromium", install_browser()));
-    for (name, installed) in redis.chain(search).chain(browser) {
+    let security = kinds.contains(&Kind::OpenSearch2).then(|| ("opensearch-2-security", install_security()));
+    for (name, installed) in redis.chain(search).chain(security).chain(browser) {
         match installed {
             Ok(()) => println!("{name}: installed"),
             Err(why) => println!("{name}: not to be had ({why})"),

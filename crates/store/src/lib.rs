@@ -6,6 +6,7 @@
 //! A store knows records and probes, never verdicts: judging is the caller's.
 
 mod blocks;
+mod certificate;
 mod clock;
 mod codec;
 pub mod embedded;

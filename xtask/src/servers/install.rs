@@ -57,13 +57,44 @@ pub fn install_search(kind: Kind) -> Result<(), String> {
         package("maven")?;
     }
     let folder = kind.folder();
-    _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    start_anew(&folder)?;
     match kind.is_elastic() {
         true => download_elastic(kind, &folder)?,
         false => download_opensearch(kind, &folder)?,
     }
     fs::write(kind.is_complete(), "").map_err(|error| error.to_string())
+}
+
+/// Downloads what makes OpenSearch 2 ask for passwords, if it is not there.
+///
+/// # Errors
+/// Why it cannot be had here.
+pub fn install_security() -> Result<(), String> {
+    let kind = Kind::OpenSearch2;
+    if kind.security_is_complete().is_file() {
+        return Ok(());
+    }
+    if !is_on_path("openssl") {
+        package("openssl")?;
+    }
+    let folder = kind.security();
+    let archive = folder.join(format!("opensearch-security-{}.zip", kind.version()));
+    let artifact = format!("-Dartifact=org.opensearch.plugin:opensearch-security:{}:zip", kind.version());
+    start_anew(&folder)?;
+    maven(&["dependency:copy", &artifact, "-DoutputDirectory=."], &folder)?;
+    unpack(&archive, &folder)?;
+    fs::write(kind.security_is_complete(), "").map_err(|error| error.to_string())
+}
+
+fn start_anew(folder: &Path) -> Result<(), String> {
+    _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+/// Unpacks an archive and removes it. Every JDK can, and not every machine has an unzip.
+fn unpack(archive: &Path, folder: &Path) -> Result<(), String> {
+    run(Command::new("jar").arg("xf").arg(archive).current_dir(folder))?;
+    fs::remove_file(archive).map_err(|error| error.to_string())
 }
 
 fn download_opensearch(kind: Kind, folder: &Path) -> Result<(), String> {
@@ -83,12 +114,9 @@ fn download_elastic(kind: Kind, folder: &Path) -> Result<(), String> {
     let artifact =
         format!("-Dartifact=org.elasticsearch.distribution.integ-test-zip:elasticsearch:{version}:zip");
     maven(&["dependency:copy", &artifact, "-DoutputDirectory=."], folder)?;
-    let archive = folder.join(format!("elasticsearch-{version}.zip"));
-    // Every JDK has it, and not every machine an unzip.
-    run(Command::new("jar").arg("xf").arg(&archive).current_dir(folder))?;
+    unpack(&folder.join(format!("elasticsearch-{version}.zip")), folder)?;
     let unpacked = folder.join(format!("elasticsearch-{version}"));
-    fs::rename(unpacked, folder.join("server")).map_err(|error| error.to_string())?;
-    fs::remove_file(archive).map_err(|error| error.to_string())
+    fs::rename(unpacked, folder.join("server")).map_err(|error| error.to_string())
 }
 
 fn maven(arguments: &[&str], folder: &Path) -> Result<(), String> {

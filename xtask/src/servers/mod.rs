@@ -8,10 +8,12 @@ mod java;
 mod process;
 mod redis;
 mod search;
+mod secured;
 
-pub use install::{install_browser, install_redis, install_search};
+pub use install::{install_browser, install_redis, install_search, install_security};
 pub use redis::{Redis, RedisCluster};
 pub use search::{Kind, Search};
+pub use secured::SecuredSearch;
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::TcpListener;

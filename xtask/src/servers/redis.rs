@@ -183,6 +183,24 @@ impl RedisCluster {
         &self.nodes
     }
 
+    /// Has so many slots move from one master to another, keys and all, while the cluster is in use.
+    ///
+    /// # Errors
+    /// What the program said that moves them.
+    pub fn move_slots(&self, from: usize, to: usize, slots: u32) -> std::result::Result<(), String> {
+        let id = |node: usize| self.nodes[node].ask(&["CLUSTER", "MYID"]).trim().to_owned();
+        let output = Command::new("redis-cli")
+            .args(["--cluster", "reshard", &format!("127.0.0.1:{}", self.nodes[from].port)])
+            .args(["--cluster-from", &id(from), "--cluster-to", &id(to)])
+            .args(["--cluster-slots", &slots.to_string(), "--cluster-yes"])
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| error.to_string())?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        // Some versions say that it went wrong and exit as if it had not.
+        if output.status.success() && !said.contains("ERR") { Ok(()) } else { Err(said.into_owned()) }
+    }
+
     /// The nodes, to be killed and started again.
     pub fn nodes_mut(&mut self) -> &mut [Redis] {
         &mut self.nodes

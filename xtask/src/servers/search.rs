@@ -71,6 +71,16 @@ impl Kind {
         home().join(self.name())
     }
 
+    /// Where its security plugin was put by `install_security`.
+    pub(super) fn security(self) -> PathBuf {
+        home().join(format!("{}-security", self.name()))
+    }
+
+    /// Written when everything of that is there.
+    pub(super) fn security_is_complete(self) -> PathBuf {
+        self.security().join(format!("complete-{}", self.version()))
+    }
+
     /// Written when everything of it is there.
     pub(super) fn is_complete(self) -> PathBuf {
         self.folder().join(format!("complete-{}", self.version()))
@@ -83,7 +93,26 @@ pub struct Search {
     ports: Vec<u16>,
     /// Removed with it.
     folder: PathBuf,
-    nodes: Vec<Option<Process>>,
+    nodes: Vec<Node>,
+}
+
+/// One of its processes, and how to start it.
+struct Node {
+    command: Vec<String>,
+    environment: Vec<(&'static str, String)>,
+    log: PathBuf,
+    process: Option<Process>,
+}
+
+impl Node {
+    fn start(&mut self) -> std::io::Result<()> {
+        self.process = None;
+        let command: Vec<&str> = self.command.iter().map(String::as_str).collect();
+        let environment: Vec<(&str, &str)> =
+            self.environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        self.process = Some(Process::start(&command, &environment, &self.log)?);
+        Ok(())
+    }
 }
 
 impl Search {
@@ -105,12 +134,14 @@ impl Search {
         let java = java::at_least(kind.java()).filter(|_| kind.is_complete().is_file())?;
         let folder = std::env::temp_dir().join(format!("leitong-{}-{}", kind.name(), std::process::id()));
         _ = std::fs::remove_dir_all(&folder);
-        let (started, ports) = match kind.is_elastic() {
+        let (mut nodes, ports) = match kind.is_elastic() {
             true => elastic(kind, &java, &folder, number),
             false => opensearch(kind, &java, &folder),
         }
-        .unwrap_or_else(|error| panic!("{} does not start: {error}", kind.name()));
-        let search = Self { kind, ports, folder, nodes: started.into_iter().map(Some).collect() };
+        .unwrap_or_else(|error| panic!("{} cannot be set up: {error}", kind.name()));
+        let started = nodes.iter_mut().try_for_each(Node::start);
+        assert!(started.is_ok(), "{} does not start: {started:?}", kind.name());
+        let search = Self { kind, ports, folder, nodes };
         search.wait();
         search.do_not_mind_a_full_disk();
         Some(search)
@@ -138,7 +169,7 @@ impl Search {
         for port in &self.ports {
             while !request(*port, "GET", &path, "").is_ok_and(|answer| answer.contains("\"timed_out\":false"))
             {
-                let alive = self.nodes.iter().flatten().all(Process::is_alive);
+                let alive = self.nodes.iter().filter_map(|node| node.process.as_ref()).all(Process::is_alive);
                 assert!(
                     alive && Instant::now() < end,
                     "{} does not come up: {}",
@@ -169,8 +200,8 @@ impl Search {
 
     /// The end of what it printed.
     fn log(&self) -> String {
-        let log = |node: usize| std::fs::read_to_string(self.folder.join(format!("log-{node}")));
-        let text: String = (0..self.nodes.len()).filter_map(|node| log(node).ok()).collect();
+        let text: String =
+            self.nodes.iter().filter_map(|node| std::fs::read_to_string(&node.log).ok()).collect();
         let from = text.len().saturating_sub(4000);
         text.get(from..).unwrap_or(&text).to_owned()
     }
@@ -203,17 +234,27 @@ impl Search {
 
     /// Ends a node at once, as a power cut does.
     pub fn kill(&mut self, node: usize) {
-        self.nodes[node] = None;
+        self.nodes[node].process = None;
+    }
+
+    /// Starts a node again that was killed, and waits until it belongs to the others. All of them must be there.
+    ///
+    /// # Panics
+    /// If it does not come up.
+    pub fn restart(&mut self, node: usize) {
+        let started = self.nodes[node].start();
+        assert!(started.is_ok(), "{} does not start again: {started:?}", self.kind.name());
+        self.wait();
     }
 
     /// Stops a node from doing anything.
     pub fn pause(&self, node: usize) {
-        self.nodes[node].iter().for_each(|node| node.signal("-STOP"));
+        self.nodes[node].process.iter().for_each(|process| process.signal("-STOP"));
     }
 
     /// Lets a node go on.
     pub fn resume(&self, node: usize) {
-        self.nodes[node].iter().for_each(|node| node.signal("-CONT"));
+        self.nodes[node].process.iter().for_each(|process| process.signal("-CONT"));
     }
 }
 
@@ -224,42 +265,40 @@ impl Drop for Search {
     }
 }
 
-type Started = std::io::Result<(Vec<Process>, Vec<u16>)>;
+type SetUp = std::io::Result<(Vec<Node>, Vec<u16>)>;
 
-fn opensearch(kind: Kind, java: &Path, folder: &Path) -> Started {
+fn opensearch(kind: Kind, java: &Path, folder: &Path) -> SetUp {
     std::fs::create_dir_all(folder)?;
     let port = free_port_of_the_runner()?;
-    let (java, base) =
-        (java.join("bin/java").display().to_string(), folder.join("node").display().to_string());
-    let classes = format!("{}/*", kind.folder().join("lib").display());
-    // It listens one above the number it is given.
-    let number = (port - 1).to_string();
-    let command = [
-        &java,
-        "-Xms512m",
-        "-Xmx1g",
-        "-cp",
-        &classes,
-        "org.codelibs.opensearch.runner.OpenSearchRunner",
-        "-basePath",
-        &base,
-        "-numOfNode",
-        "1",
-        "-baseHttpPort",
-        &number,
-        "-clusterName",
-        &format!("leitong-{port}"),
+    let command = runner(java, &[kind.folder().join("lib")], &folder.join("node"), port);
+    let node = Node { command, environment: Vec::new(), log: folder.join("log-0"), process: None };
+    Ok((vec![node], vec![port]))
+}
+
+/// The command of an OpenSearch made of the jars in some folders, which has another as its own.
+pub(super) fn runner(java: &Path, jars: &[PathBuf], own: &Path, port: u16) -> Vec<String> {
+    let classes: Vec<String> = jars.iter().map(|folder| format!("{}/*", folder.display())).collect();
+    let fixed =
+        ["-Xms512m", "-Xmx1g", "-cp", &classes.join(":"), "org.codelibs.opensearch.runner.OpenSearchRunner"];
+    let options = [
+        ("-basePath", own.display().to_string()),
+        ("-numOfNode", "1".to_owned()),
+        // It listens one above the number it is given.
+        ("-baseHttpPort", (port - 1).to_string()),
+        ("-clusterName", format!("leitong-{port}")),
     ];
-    Ok((vec![Process::start(&command, &[], &folder.join("log-0"))?], vec![port]))
+    let options = options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
+    let java = java.join("bin/java").display().to_string();
+    [java].into_iter().chain(fixed.map(str::to_owned)).chain(options).collect()
 }
 
 /// The program that starts OpenSearch knows no ports above 9299.
-fn free_port_of_the_runner() -> std::io::Result<u16> {
+pub(super) fn free_port_of_the_runner() -> std::io::Result<u16> {
     let mut ports = (9201..9299).filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
     ports.next().ok_or_else(|| std::io::Error::other("all ports from 9201 to 9298 are in use"))
 }
 
-fn elastic(kind: Kind, java: &Path, folder: &Path, number: usize) -> Started {
+fn elastic(kind: Kind, java: &Path, folder: &Path, number: usize) -> SetUp {
     std::fs::create_dir_all(folder)?;
     let ports = free_ports(2 * number)?;
     let (http, transport) = ports.split_at(number);
@@ -279,11 +318,13 @@ fn elastic(kind: Kind, java: &Path, folder: &Path, number: usize) -> Started {
         }
         let home = java.display().to_string();
         let environment = [
-            ("ES_JAVA_HOME", home.as_str()),
-            ("JAVA_HOME", home.as_str()),
-            ("ES_JAVA_OPTS", "-Xms512m -Xmx512m"),
+            ("ES_JAVA_HOME", home.clone()),
+            ("JAVA_HOME", home),
+            ("ES_JAVA_OPTS", "-Xms512m -Xmx512m".to_owned()),
         ];
-        nodes.push(Process::start(&command, &environment, &folder.join(format!("log-{node}")))?);
+        let command = command.into_iter().map(str::to_owned).collect();
+        let log = folder.join(format!("log-{node}"));
+        nodes.push(Node { command, environment: environment.to_vec(), log, process: None });
     }
     Ok((nodes, http.to_vec()))
 }

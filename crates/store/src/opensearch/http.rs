@@ -5,6 +5,7 @@
 
 use super::address::Address;
 use crate::StoreError;
+use crate::certificate::{MISTRUST, is_mistrust};
 use serde_json::Value;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -105,6 +106,8 @@ impl Patience {
 enum Silence {
     /// Nothing has been sent.
     NotSent(String),
+    /// Nothing either: the server may be another.
+    NotTrusted(String),
     Lost(String),
 }
 
@@ -182,7 +185,10 @@ impl Server {
                 Err(Silence::Lost(why)) => {
                     repeated = true;
                     self.turn();
-                    why
+                    if purpose == Purpose::Knocking { format!("{why}; {}", self.other_scheme()) } else { why }
+                }
+                Err(Silence::NotTrusted(why)) => {
+                    return Err(StoreError::Refused { server, what: format!("{MISTRUST} ({why})") });
                 }
                 Err(Silence::NotSent(why)) => {
                     self.turn();
@@ -201,6 +207,14 @@ impl Server {
             }
         }
         Err(StoreError::Unreachable { server: self.name(), why: "it was asked very often".into() })
+    }
+
+    /// What to try with a server that takes a connection and then says nothing that makes sense.
+    fn other_scheme(&self) -> &'static str {
+        match self.name().starts_with("https") {
+            true => "if it speaks without TLS, begin the address with opensearch+http://",
+            false => "if it wants TLS, begin the address with opensearch+https://",
+        }
     }
 
     /// Goes on with the next host.
@@ -305,7 +319,11 @@ fn silence(error: &Error) -> Silence {
         _ => false,
     };
     let why = error.to_string();
-    if not_sent { Silence::NotSent(why) } else { Silence::Lost(why) }
+    match not_sent {
+        true => Silence::NotSent(why),
+        false if is_mistrust(&why) => Silence::NotTrusted(why),
+        false => Silence::Lost(why),
+    }
 }
 
 /// Whether it is worth asking again.

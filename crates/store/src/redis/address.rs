@@ -2,7 +2,7 @@
 
 use crate::StoreError;
 use redis::io::tcp::TcpSettings;
-use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, RedisError};
+use redis::{Client, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, RedisError, TlsCertificates};
 use std::time::Duration;
 
 /// Where Redis listens if nothing else is said.
@@ -23,6 +23,8 @@ pub(crate) struct Address {
     tls: bool,
     /// Whether a certificate that nobody has signed is good enough.
     insecure: bool,
+    /// Certificates to trust in place of those that everybody trusts, in the PEM format.
+    ca: Option<Vec<u8>>,
     user: Option<String>,
     password: Option<String>,
     database: i64,
@@ -75,6 +77,7 @@ impl Address {
             hosts,
             tls,
             insecure: false,
+            ca: None,
             user,
             password,
             database,
@@ -85,15 +88,22 @@ impl Address {
             timeout: Duration::from_secs(5),
         };
         for option in options.split('&').filter(|option| !option.is_empty()) {
+            if let Some(path) = option.strip_prefix("ca=") {
+                own.ca = Some(certificates(&unescaped(path)).map_err(|error| wrong(&error))?);
+                continue;
+            }
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             own.set(name, value).ok_or_else(|| {
                 wrong(&format!(
                     "{option:?} is no option: there are prefix=NAME (up to {LONGEST_PREFIX} letters, digits, and . _ -), \
-                     wait=N, wait_ms=MS, lease_ms=MS, timeout_ms=MS (more than 0) and insecure=true"
+                     wait=N, wait_ms=MS, lease_ms=MS, timeout_ms=MS (more than 0), ca=FILE and insecure=true"
                 ))
             })?;
         }
-        Ok(own)
+        match own.ca.is_some() && !tls {
+            true => Err(wrong("ca=FILE is for TLS: begin with rediss:// or rediss-cluster://")),
+            false => Ok(own),
+        }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Option<()> {
@@ -116,7 +126,7 @@ impl Address {
     }
 
     /// How to connect to one of the servers.
-    pub(crate) fn connection(&self, host: &str, port: u16) -> Result<ConnectionInfo, RedisError> {
+    pub(crate) fn client(&self, host: &str, port: u16) -> Result<Client, RedisError> {
         let mut server = if self.tls {
             ConnectionAddr::TcpTls { host: host.to_owned(), port, insecure: self.insecure, tls_params: None }
         } else {
@@ -132,13 +142,33 @@ impl Address {
         }
         let server = server.into_connection_info()?;
         // A question that waits for more to be sent with it waits in vain.
-        Ok(server.set_tcp_settings(TcpSettings::default().set_nodelay(true)).set_redis_settings(settings))
+        let server =
+            server.set_tcp_settings(TcpSettings::default().set_nodelay(true)).set_redis_settings(settings);
+        match &self.ca {
+            Some(ca) if !self.insecure => {
+                let certificates = TlsCertificates { client_tls: None, root_cert: Some(ca.clone()) };
+                Client::build_with_tls(server, certificates)
+            }
+            _ => Client::open(server),
+        }
     }
 }
 
 impl std::fmt::Debug for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.shown)
+    }
+}
+
+/// The certificates of a file.
+fn certificates(path: &str) -> Result<Vec<u8>, String> {
+    let pem =
+        std::fs::read(path).map_err(|error| format!("the certificates of {path} cannot be read: {error}"))?;
+    // Some files have words around them.
+    let begin = b"-----BEGIN CERTIFICATE-----";
+    match pem.windows(begin.len()).any(|part| part == begin) {
+        true => Ok(pem),
+        false => Err(format!("there is no certificate in {path}: give a file in the PEM format")),
     }
 }
 
@@ -216,6 +246,8 @@ mod tests {
             "redis://:secret@a?colour=red",
             "redis://a?prefix={a}",
             "redis://a?timeout_ms=0",
+            "rediss://a?ca=/no/such/file",
+            concat!("rediss://a?ca=", env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
         ] {
             match Address::parse(wrong) {
                 Err(error @ StoreError::Address { .. }) => {

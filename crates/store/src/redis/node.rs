@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::{scripts, trouble};
-use redis::{Connection, ConnectionInfo, ConnectionLike, RedisError, RedisResult, ServerError};
+use redis::{Client, Connection, ConnectionLike, RedisError, RedisResult, ServerError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const STARTING: Duration = Duration::from_millis(20);
 pub(crate) struct Node {
     /// Host and port.
     pub(crate) name: String,
-    info: Result<ConnectionInfo, RedisError>,
+    client: Result<Client, RedisError>,
     timeout: Duration,
     /// How long an answer may take: longer, where replicas are waited for.
     answer: Duration,
@@ -25,10 +25,10 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn new(address: &Address, host: &str, port: u16) -> Self {
-        let info = address.connection(host, port);
+        let client = address.client(host, port);
         let Address { timeout, wait, wait_for, .. } = *address;
         let answer = if wait > 0 { timeout + wait_for } else { timeout };
-        Self { name: format!("{host}:{port}"), info, timeout, answer, idle: Mutex::default() }
+        Self { name: format!("{host}:{port}"), client, timeout, answer, idle: Mutex::default() }
     }
 
     /// A connection, which is given back if all went well. One that must not fail without a reason is looked at before.
@@ -57,8 +57,8 @@ impl Node {
     }
 
     fn connect_now(&self) -> RedisResult<Connection> {
-        let client = redis::Client::open(self.info.clone()?)?;
-        let mut connection = client.get_connection_with_timeout(self.timeout)?;
+        let mut connection =
+            self.client.as_ref().map_err(Clone::clone)?.get_connection_with_timeout(self.timeout)?;
         connection.set_read_timeout(Some(self.answer))?;
         connection.set_write_timeout(Some(self.timeout))?;
         scripts::load(&mut connection)?;

@@ -1,6 +1,7 @@
 //! What servers say when they do not do what they are asked, in words that say what to do.
 
 use crate::StoreError;
+use crate::certificate::{MISTRUST, is_mistrust};
 use redis::{ErrorKind, RedisError, ServerError};
 
 /// Whether an answer means that the same question may be answered later.
@@ -63,6 +64,9 @@ pub(crate) fn unreachable(server: &str, error: &RedisError) -> StoreError {
         }
         ErrorKind::Io => {
             let why = error.to_string();
+            if is_mistrust(&why) {
+                return refused(MISTRUST);
+            }
             StoreError::Unreachable { server: server.to_owned(), why }
         }
         _ => match error.clone().try_into() {

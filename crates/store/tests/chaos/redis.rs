@@ -96,6 +96,26 @@ fn clients_of_a_cluster() {
     assert_sound(&address);
 }
 
+/// Slots move from master to master, as when a cluster grows, while clients are killed in the middle of changes.
+#[test]
+fn slots_of_a_cluster_move() {
+    let Some(cluster) = RedisCluster::start(3, 0, &[]) else {
+        println!("skipped: slots_of_a_cluster_move (Redis is not installed: cargo xtask servers)");
+        return;
+    };
+    let (seed, address) = (seed(), address_of(&cluster, ""));
+    println!("LEITONG_SEED={seed}");
+    let mut crowd = Crowd::start(&address, seed << 16);
+    for round in 0..amount(9, 2) {
+        rest();
+        let from = (mix(seed + u64::from(round)) % 3) as usize;
+        cluster.move_slots(from, (from + 1) % 3, 300).unwrap();
+        crowd.kill_one();
+    }
+    println!("{:?}", crowd.check());
+    assert_sound(&address);
+}
+
 /// A cluster whose nodes are killed and paused. Changes wait for a replica: without that Redis promises nothing.
 #[test]
 fn nodes_of_a_cluster() {

@@ -59,26 +59,30 @@ fn node_of_the_primary(search: &Search) -> usize {
     panic!("no node has the documents");
 }
 
-/// Three nodes, each document on two of them, one node lost under load.
+/// Three nodes, each document on two of them. The one that all changes go through is lost under load, comes back with what it had,
+/// and then the one that has taken its place is lost.
 #[test]
-fn a_node_of_elasticsearch_is_lost() {
-    if is_everyday("a_node_of_elasticsearch_is_lost") {
+fn nodes_of_elasticsearch_are_lost() {
+    if is_everyday("nodes_of_elasticsearch_are_lost") {
         return;
     }
     let Some(mut search) = Search::start_cluster(Kind::Elastic8, 3) else {
-        println!("skipped: a_node_of_elasticsearch_is_lost (not installed: cargo xtask servers)");
+        println!("skipped: nodes_of_elasticsearch_are_lost (not installed: cargo xtask servers)");
         return;
     };
     let (seed, address) = (seed(), address_of(&search, "&replicas=1"));
     println!("LEITONG_SEED={seed}");
     let mut crowd = Crowd::start(&address, seed << 16);
-    std::thread::sleep(LEASE * 6);
-    crowd.kill_one();
-    search.wait_for_copies();
-    let primary = node_of_the_primary(&search);
-    search.kill(primary);
-    std::thread::sleep(LEASE * 6);
-    crowd.kill_one();
-    std::thread::sleep(LEASE * 4);
+    for _ in 0..2 {
+        std::thread::sleep(LEASE * 6);
+        crowd.kill_one();
+        search.wait_for_copies();
+        let primary = node_of_the_primary(&search);
+        search.kill(primary);
+        std::thread::sleep(LEASE * 6);
+        crowd.kill_one();
+        std::thread::sleep(LEASE * 4);
+        search.restart(primary);
+    }
     println!("{:?}", crowd.check());
 }

@@ -7,6 +7,7 @@ mod failover;
 mod lost;
 mod many;
 mod refusals;
+mod secured;
 mod subject;
 
 use crate::conformance::conforms;

@@ -1,4 +1,4 @@
-//! TLS, with a certificate that nobody has signed.
+//! TLS, with a certificate that nobody has signed: it is trusted where it is named, or where any is.
 
 use super::{assert_sound, open, server};
 use leitong_store::redis::{Options, Redis};
@@ -21,7 +21,8 @@ fn certificate(folder: &std::path::Path) -> bool {
             "-days",
             "1",
         ])
-        .args(["-subj", "/CN=localhost", "-keyout"])
+        .args(["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
         .arg(key)
         .arg("-out")
         .arg(certificate)
@@ -30,7 +31,7 @@ fn certificate(folder: &std::path::Path) -> bool {
 }
 
 #[test]
-fn only_insecure_takes_any_certificate() {
+fn a_certificate_is_trusted_or_not() {
     let folder = tempfile::tempdir().unwrap();
     if !certificate(folder.path()) {
         println!("skipped: redis::tls (openssl is not installed)");
@@ -42,11 +43,12 @@ fn only_insecure_takes_any_certificate() {
     let files = ["--tls-cert-file", &certificate, "--tls-key-file", &key, "--tls-ca-cert-file", &certificate];
     let own = ["--tls-port", &number, "--tls-auth-clients", "no"];
     let Some(_server) = server(&[&own[..], &files].concat()) else { return };
-    let strict = Redis::open(&format!("rediss://127.0.0.1:{port}"), Options::default());
-    assert!(
-        matches!(strict, Err(StoreError::Unreachable { .. } | StoreError::Refused { .. })),
-        "a certificate that nobody has signed: {strict:?}"
-    );
+    match Redis::open(&format!("rediss://127.0.0.1:{port}"), Options::default()) {
+        Err(StoreError::Refused { what, .. }) => assert!(what.contains("?ca=FILE"), "{what}"),
+        other => panic!("a certificate that nobody has signed: {other:?}"),
+    }
+    // It is its own signature, and names this place.
+    open(&format!("rediss://127.0.0.1:{port}?ca={certificate}")).collections().unwrap();
     let store = open(&format!("rediss://127.0.0.1:{port}?insecure=true"));
     let collection =
         Collection { name: "tls".into(), recipe: [9; 16], about: String::new(), spaces: Vec::new() };

@@ -283,8 +283,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn less_than_the_least_in_common_is_never_enough(marks in 1..2000_u32, count in 1..70_u32) {
-            let scoring = Scoring::DEFAULT;
+        fn less_than_the_least_in_common_is_never_enough(
+            (marks, count) in (1..2000_u32, 1..70_u32),
+            (percent, least, tenths) in (0..100_u32, 0..5000_u32, 1..10_u32),
+        ) {
+            let scoring = Scoring { percent, least: least.min(Scoring::DEFAULT.most), tenths, ..Scoring::DEFAULT };
             let may_be = count * FULL >= scoring.need(marks) || scoring.may_be_spared(count, marks);
             prop_assert_eq!(may_be, count >= scoring.least_in_common(marks));
             prop_assert!(scoring.least_in_common(marks) <= scoring.least_in_common(marks + 1));

@@ -196,7 +196,8 @@ impl RedisCluster {
             .stdin(Stdio::null())
             .output()
             .map_err(|error| error.to_string())?;
-        let said = String::from_utf8_lossy(&output.stdout);
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
         // Some versions say that it went wrong and exit as if it had not.
         if output.status.success() && !said.contains("ERR") { Ok(()) } else { Err(said.into_owned()) }
     }

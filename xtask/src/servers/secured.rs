@@ -63,11 +63,11 @@ pub struct SecuredSearch {
     port: u16,
     /// Removed with it.
     folder: PathBuf,
-    process: Process,
+    process: Option<Process>,
 }
 
 impl SecuredSearch {
-    /// Starts it; none if it is not installed, or the Java or OpenSSL it needs is not.
+    /// Starts it; none if it is not installed, or the Java or the OpenSSL (3 or newer) that it needs is not.
     ///
     /// # Panics
     /// If it is installed and does not start: a test that needs it has failed.
@@ -75,12 +75,13 @@ impl SecuredSearch {
     pub fn start() -> Option<Self> {
         let kind = Kind::OpenSearch2;
         let java = java::at_least(kind.java())
-            .filter(|_| kind.is_complete().is_file() && kind.security_is_complete().is_file())?;
+            .filter(|_| kind.is_complete().is_file() && kind.security_is_complete().is_file())
+            .filter(|_| has_openssl())?;
         let folder = std::env::temp_dir().join(format!("leitong-secured-{}", std::process::id()));
         _ = fs::remove_dir_all(&folder);
         let started = start(kind, &java, &folder);
         let (process, port) = started.unwrap_or_else(|error| panic!("it cannot be started: {error}"));
-        let search = Self { port, folder, process };
+        let search = Self { port, folder, process: Some(process) };
         search.wait();
         Some(search)
     }
@@ -94,7 +95,8 @@ impl SecuredSearch {
                 return;
             }
             let from = log.char_indices().rev().nth(4000).map_or(0, |(at, _)| at);
-            let fine = self.process.is_alive() && Instant::now() < end;
+            let alive = self.process.as_ref().is_some_and(Process::is_alive);
+            let fine = alive && Instant::now() < end;
             assert!(fine, "it does not come up: {}", &log[from..]);
             std::thread::sleep(Duration::from_millis(200));
         }
@@ -121,7 +123,7 @@ impl SecuredSearch {
 
 impl Drop for SecuredSearch {
     fn drop(&mut self) {
-        self.process.signal("-KILL");
+        self.process = None;
         _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -149,6 +151,15 @@ fn start(kind: Kind, java: &Path, folder: &Path) -> Result<(Process, u16)> {
     command.extend(["-pluginTypes", "org.opensearch.security.OpenSearchSecurityPlugin"].map(str::to_owned));
     let command: Vec<&str> = command.iter().map(String::as_str).collect();
     Ok((Process::start(&command, &[], &folder.join("log"))?, port))
+}
+
+/// Older ones cannot sign a certificate while they make it.
+fn has_openssl() -> bool {
+    let said =
+        Command::new("openssl").arg("version").output().map(|output| output.stdout).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let major = said.strip_prefix("OpenSSL ").and_then(|rest| rest.split('.').next()?.parse().ok());
+    major.is_some_and(|major: u32| major >= 3)
 }
 
 /// One to sign with, and one for this machine.

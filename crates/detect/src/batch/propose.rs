@@ -6,7 +6,10 @@ use leitong_store::Scoring;
 use std::cmp::Reverse;
 
 /// Numbers of the sketch: few enough to stay in the cache next to the processor, many more than documents that most are met with.
-const SKETCH: usize = 1 << 12;
+const SKETCH: usize = if cfg!(test) { 1 << 4 } else { 1 << 12 };
+
+/// Marks of earlier documents that are noted before any is summed up: texts of many megabytes have more.
+const NOTED: usize = if cfg!(test) { 1 << 7 } else { 1 << 20 };
 
 /// Sums by document, in a table that grows with what is found and not with the corpus.
 #[derive(Debug, Default)]
@@ -68,8 +71,11 @@ impl Tally {
         }
     }
 
-    /// Notes a mark that a document has.
+    /// Notes a mark that a document has. Beyond what can be noted everything is summed up.
     fn meet(&mut self, document: u32, weight: u32) {
+        if self.met.len() == NOTED {
+            return self.add(document, weight);
+        }
         self.met.push((document, weight));
         let times = &mut self.sketch[scattered(document, SKETCH - 1)];
         *times = times.saturating_add(1);
@@ -80,9 +86,10 @@ impl Tally {
     fn sum_up(&mut self, marks: u32, sizes: &Sizes, scoring: &Scoring) {
         let own = Sizes::bounded(marks, scoring);
         let met = std::mem::take(&mut self.met);
+        let all = met.len() == NOTED;
         for &(document, weight) in &met {
             let times = u32::from(self.sketch[scattered(document, SKETCH - 1)]);
-            if times >= own || times >= sizes.least_in_common(document) {
+            if all || times >= own || times >= sizes.least_in_common(document) {
                 self.add(document, weight);
             }
         }

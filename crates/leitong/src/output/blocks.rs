@@ -83,8 +83,12 @@ impl Place {
         self.bytes += bytes.len() as u64;
         if let Some(direct) = self.direct.as_ref().filter(|_| bytes.len() == BLOCK) {
             match direct.write_all_at(bytes, at) {
-                // This file system wants something else of such blocks.
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.direct = None,
+                // This file system wants something else of such blocks, or none of them.
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
+                {
+                    self.direct = None;
+                }
                 done => return done,
             }
         }

@@ -366,16 +366,12 @@ impl Articles {
             each(&answer)?;
             let next = json!({ "scroll": KEPT, "scroll_id": answer["_scroll_id"] });
             // Not sent twice: the second would be given what comes after.
-            answer = self.server.succeed(
-                &Method::POST,
-                "/_search/scroll",
-                Body::Json(&next),
-                Purpose::Knocking,
-            )?;
+            answer =
+                self.server.succeed(&Method::POST, "/_search/scroll", Body::Json(&next), Purpose::Once)?;
         }
         let end = json!({ "scroll_id": [answer["_scroll_id"]] });
         // Otherwise the servers forget it by themselves.
-        _ = self.server.ask(&Method::DELETE, "/_search/scroll", Body::Json(&end), Purpose::Knocking);
+        _ = self.server.ask(&Method::DELETE, "/_search/scroll", Body::Json(&end), Purpose::Once);
         Ok(())
     }
 

@@ -154,8 +154,8 @@ impl OpenSearch {
                 askers.push((*place, question.probes));
             }
         }
-        // Announcements first, and then what is there, in the same copies: every search sees a moment of its own, and who is stored
-        // between two of them is no longer announced in the one and is there in the other, not the other way round.
+        // Announcements first, and then, refreshed, what is there, in the same copies: every search sees a moment of its own, and who is
+        // stored between two of them is no longer announced in the one and is there in the other, not the other way round.
         let copies = Some(ticket.owner.as_str());
         let answers = self.server.search_in(&room.index, copies, &searches)?;
         for (((place, probes), search), answer) in askers.into_iter().zip(searches).zip(answers) {
@@ -169,6 +169,7 @@ impl OpenSearch {
             })?;
         }
         self.reach("seen who is coming")?;
+        self.server.refresh(&room.index)?;
         for ((place, ..), seen) in asking.iter().zip(self.look(room, &questions, copies)?) {
             sights[*place].seen = seen;
         }

@@ -5,7 +5,7 @@
 
 use super::address::Address;
 use crate::StoreError;
-use crate::certificate::{MISTRUST, is_mistrust};
+use crate::certificate::mistrust;
 use serde_json::Value;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -71,6 +71,8 @@ pub(crate) enum Body<'a> {
 pub(crate) enum Purpose {
     Reading,
     Changing,
+    /// What must not be done twice, and changes nothing.
+    Once,
     /// The first of all: a server that is not there is not waited for.
     Knocking,
 }
@@ -102,13 +104,23 @@ impl Patience {
     }
 }
 
-/// Why there is no answer.
+/// Why there is no answer that counts.
 enum Silence {
     /// Nothing has been sent.
     NotSent(String),
     /// Nothing either: the server may be another.
     NotTrusted(String),
+    /// It may have been done.
     Lost(String),
+    Busy(String),
+}
+
+impl Silence {
+    fn why(self) -> String {
+        match self {
+            Self::NotSent(why) | Self::NotTrusted(why) | Self::Lost(why) | Self::Busy(why) => why,
+        }
+    }
 }
 
 impl Server {
@@ -175,34 +187,35 @@ impl Server {
         let mut repeated = false;
         for tried in 1.. {
             let server = self.name();
-            let why = match self.send(method, path, body) {
+            let silence = match self.send(method, path, body) {
                 Ok((status, body)) if !is_busy(status, &body) => return Ok(Reply { status, body, repeated }),
                 Ok((status, body)) => {
                     // Whoever was busy may have begun.
                     repeated |= status != 429;
-                    format!("{status}: {}", reason(&body))
+                    Silence::Busy(format!("{status}: {}", reason(&body)))
                 }
-                Err(Silence::Lost(why)) => {
-                    repeated = true;
+                Err(silence) => {
+                    repeated |= matches!(silence, Silence::Lost(_));
                     self.turn();
-                    if purpose == Purpose::Knocking { format!("{why}; {}", self.other_scheme()) } else { why }
-                }
-                Err(Silence::NotTrusted(why)) => {
-                    return Err(StoreError::Refused { server, what: format!("{MISTRUST} ({why})") });
-                }
-                Err(Silence::NotSent(why)) => {
-                    self.turn();
-                    why
+                    silence
                 }
             };
-            // Who knocks does not wait, but asks at every door.
-            if purpose == Purpose::Knocking && tried < self.hosts.len() {
-                continue;
-            }
-            if purpose == Purpose::Knocking || !patience.wait() {
-                return Err(match purpose == Purpose::Changing && repeated {
-                    true => StoreError::Uncertain { server, why },
-                    false => StoreError::Unreachable { server, why },
+            let goes_on = match purpose {
+                // Who knocks does not wait, but asks at every door.
+                Purpose::Knocking => tried < self.hosts.len(),
+                Purpose::Once => matches!(silence, Silence::NotSent(_)) && tried < self.hosts.len(),
+                Purpose::Reading | Purpose::Changing => patience.wait(),
+            };
+            if !goes_on {
+                return Err(match (purpose, silence) {
+                    (Purpose::Knocking, Silence::NotTrusted(what)) => StoreError::Refused { server, what },
+                    (Purpose::Knocking, Silence::Lost(why)) => {
+                        StoreError::Unreachable { server, why: format!("{why}; {}", self.other_scheme()) }
+                    }
+                    (Purpose::Changing, silence) if repeated => {
+                        StoreError::Uncertain { server, why: silence.why() }
+                    }
+                    (_, silence) => StoreError::Unreachable { server, why: silence.why() },
                 });
             }
         }
@@ -319,10 +332,10 @@ fn silence(error: &Error) -> Silence {
         _ => false,
     };
     let why = error.to_string();
-    match not_sent {
-        true => Silence::NotSent(why),
-        false if is_mistrust(&why) => Silence::NotTrusted(why),
-        false => Silence::Lost(why),
+    match mistrust(&why) {
+        Some(what) => Silence::NotTrusted(what),
+        None if not_sent => Silence::NotSent(why),
+        None => Silence::Lost(why),
     }
 }
 

@@ -105,8 +105,8 @@ impl Server {
         self.search_in(index, None, searches)
     }
 
-    /// The same in certain copies of the index, always the same ones for the same name: whatever one search shows, none that is made
-    /// after its answer has come shows an earlier state.
+    /// The same in certain copies of the index, the same ones for the same name as long as no copy is lost, added or too busy:
+    /// whatever one search shows, none that is made after its answer has come shows an earlier state.
     pub(crate) fn search_in(
         &self,
         index: &str,

@@ -72,7 +72,8 @@ impl Redis {
     /// Opens `redis://[user:password@]host[:port][/db]`, `rediss://…` with TLS, or a cluster with `redis-cluster://host:port,…`
     /// and `rediss-cluster://…`. Behind a `?` may follow, with `&` between them: `prefix=NAME` (what all keys begin with),
     /// `wait=N` and `wait_ms=MS` (how many replicas must have a change, and how long that may take), `lease_ms=MS` (for how
-    /// long a client that is gone can hold up others), `timeout_ms=MS` (for an answer), `insecure=true` (any certificate).
+    /// long a client that is gone can hold up others), `timeout_ms=MS` (for an answer), `ca=FILE` (certificates to trust),
+    /// `insecure=true` (any certificate).
     pub fn open(address: &str, options: Options) -> Result<Self, StoreError> {
         let address = Address::parse(address)?;
         let names = Names::new(&address.prefix);

@@ -1,7 +1,7 @@
 //! What servers say when they do not do what they are asked, in words that say what to do.
 
 use crate::StoreError;
-use crate::certificate::{MISTRUST, is_mistrust};
+use crate::certificate::mistrust;
 use redis::{ErrorKind, RedisError, ServerError};
 
 /// Whether an answer means that the same question may be answered later.
@@ -63,11 +63,11 @@ pub(crate) fn unreachable(server: &str, error: &RedisError) -> StoreError {
             refused("it does not speak as Redis does: check host and port, and rediss:// where it wants TLS")
         }
         ErrorKind::Io => {
-            let why = error.to_string();
-            if is_mistrust(&why) {
-                return refused(MISTRUST);
+            let (server, why) = (server.to_owned(), error.to_string());
+            match mistrust(&why) {
+                Some(what) => StoreError::Refused { server, what },
+                None => StoreError::Unreachable { server, why },
             }
-            StoreError::Unreachable { server: server.to_owned(), why }
         }
         _ => match error.clone().try_into() {
             Ok(error) => self::refused(server, &error),

@@ -8,8 +8,11 @@ use leitong_store::{
 };
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 const NAME: &str = "crashes";
+/// For the other of two clients: one that has failed never comes.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Where a client can stop.
 const STEPS: [&str; 6] = ["read", "announced", "numbered", "seen who is coming", "looked", "stored"];
 
@@ -69,7 +72,7 @@ pub(crate) fn stored_while_another_looks(url: &str) {
     let first = reaching(&address, move |step| {
         if step == "looked" {
             at_the_door.send(()).unwrap();
-            may_go.lock().unwrap().recv().unwrap();
+            may_go.lock().unwrap().recv_timeout(PATIENCE).unwrap();
         }
         false
     });
@@ -77,7 +80,7 @@ pub(crate) fn stored_while_another_looks(url: &str) {
     let second = reaching(&address, move |step| {
         if let Some(is_stored) = is_stored.lock().unwrap().take_if(|_| step == "seen who is coming") {
             go.send(()).unwrap();
-            is_stored.recv().unwrap();
+            is_stored.recv_timeout(PATIENCE).unwrap();
         }
         false
     });
@@ -90,7 +93,7 @@ pub(crate) fn stored_while_another_looks(url: &str) {
             assert_eq!(found(&first, 7), ["first"]);
             stored.send(()).unwrap();
         });
-        arrived.recv().unwrap();
+        arrived.recv_timeout(PATIENCE).unwrap();
         let added = second.add(NAME, vec![addition("second", 7, &[])]).unwrap().remove(0);
         assert!(
             matches!(&added, Added::Unjudged(found) if found.candidates[0].record.id == "first"),

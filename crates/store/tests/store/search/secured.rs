@@ -53,6 +53,13 @@ fn who_may_not_come_in(server: &SecuredSearch) {
         assert!(refused.contains("another user or password"), "{refused}");
     }
     open(&address(server, "writer:writer-secret", "a", "&insecure=true"));
+    // It listens there too, and its certificate does not name that place: whoever is not trusted is passed by.
+    let other = format!("[::1]:{}", server.port());
+    let strange = trusting(server, "writer:writer-secret", "a")
+        .replace(&format!("127.0.0.1:{}", server.port()), &other);
+    assert!(try_open(&strange).contains("another name"), "{}", try_open(&strange));
+    let both = strange.replace(&other, &format!("{other},127.0.0.1:{}", server.port()));
+    open(&both).collections().unwrap();
 }
 
 fn everything_else_as_ever(server: &SecuredSearch) {

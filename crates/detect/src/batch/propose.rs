@@ -6,7 +6,7 @@ use leitong_store::Scoring;
 use std::cmp::Reverse;
 
 /// Numbers of the sketch: few enough to stay in the cache next to the processor, many more than documents that most are met with.
-const SKETCH: usize = if cfg!(test) { 1 << 4 } else { 1 << 12 };
+const SKETCH: usize = if cfg!(test) { 1 << 8 } else { 1 << 12 };
 
 /// Marks of earlier documents that are noted before any is summed up: texts of many megabytes have more.
 const NOTED: usize = if cfg!(test) { 1 << 7 } else { 1 << 20 };

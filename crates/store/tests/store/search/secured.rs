@@ -9,7 +9,6 @@ use leitong_store::opensearch::{OpenSearch, Options};
 use leitong_store::{Addition, Collection, Policy, Record, Store, StoreError};
 
 #[test]
-#[expect(clippy::print_stdout, reason = "a test that was not made must not look as if it was")]
 fn with_passwords() {
     let _one = one_at_a_time();
     let everyday = std::env::var_os("LEITONG_QUICK").is_some();

@@ -7,6 +7,7 @@ use crate::servers::SecuredSearch;
 use crate::{amount, errors, ids, marked};
 use leitong_store::opensearch::{OpenSearch, Options};
 use leitong_store::{Addition, Collection, Policy, Record, Store, StoreError};
+use std::net::TcpStream;
 
 #[test]
 fn with_passwords() {
@@ -52,7 +53,10 @@ fn who_may_not_come_in(server: &SecuredSearch) {
         assert!(refused.contains("another user or password"), "{refused}");
     }
     open(&address(server, "writer:writer-secret", "a", "&insecure=true"));
-    // It listens there too, and its certificate does not name that place: whoever is not trusted is passed by.
+    if TcpStream::connect(("::1", server.port())).is_err() {
+        return;
+    }
+    // It listens there too, where there is such a place, and its certificate does not name it: whoever is not trusted is passed by.
     let other = format!("[::1]:{}", server.port());
     let strange = trusting(server, "writer:writer-secret", "a")
         .replace(&format!("127.0.0.1:{}", server.port()), &other);

@@ -35,7 +35,7 @@ impl Ruling {
     pub(crate) fn holds_for_any_weights(&self, found: &Evidence) -> bool {
         match self.rule {
             Rule::Equal => true,
-            Rule::Shared => found.numbers.same(),
+            Rule::Shared => found.numbers.same() && found.jaccard() >= SHARED_FORM,
             Rule::Covered | Rule::Passage | Rule::Passages | Rule::None => false,
         }
     }
@@ -44,6 +44,10 @@ impl Ruling {
 /// The share of all five-unit runs that makes two texts near, and what is added for common text whose numbers are not the same.
 const SHARED: f64 = 0.43;
 const SHARED_COMMON: f64 = 0.2;
+/// The share where the numbers are the same and more than two thirds of what is shared is common: nearly all of a short report
+/// in a set form is the form.
+const SHARED_FORM: f64 = 0.47;
+const FORM_COMMON: f64 = 2.0 / 3.0;
 /// Where more than this of what is shared is common it is a template, and numbers that stand against each other part two pages of
 /// it whatever their share.
 const TEMPLATE: f64 = 0.5;
@@ -59,8 +63,10 @@ const NUMBERS: f64 = 0.65;
 /// A text that is so far in another is wholly in it, and one that has less than this in common has much besides.
 const WHOLLY: f64 = 0.9;
 const MOSTLY: f64 = 2.0 / 3.0;
-/// A quoted passage: its score, as a share of a short text but at least so much.
+/// A quoted passage: its score, as a share of a short text but at least so much and at most so much; less where it is nearly all
+/// that the two share, for what is quoted stands among something else.
 const QUOTE: f64 = 80.0;
+const QUOTE_AMONG: f64 = 72.0;
 const QUOTE_SHARE: f64 = 0.3;
 const QUOTE_LEAST: f64 = 24.0;
 /// What a number that differs inside passages takes off a quote.
@@ -99,14 +105,14 @@ impl Evidence {
 }
 
 impl Evidence {
-    /// How many of the runs of five units have to be shared. Where both have the same Arabic numbers it does not matter how
+    /// How many of the runs of five units have to be shared. Where both have the same Arabic numbers it hardly matters how
     /// common they are: that is what tells two reports in one form apart, or finds them to be one.
     #[must_use]
     pub fn shared_bar(&self) -> f64 {
-        if self.numbers.same() {
-            return SHARED;
-        }
         let common = 1.0 - self.rare / f64::from(self.matched.max(1));
+        if self.numbers.same() {
+            return if common > FORM_COMMON { SHARED_FORM } else { SHARED };
+        }
         if common > TEMPLATE && self.numbers.disagree() {
             return f64::INFINITY;
         }
@@ -125,7 +131,9 @@ impl Evidence {
     /// What a quoted passage has to score.
     #[must_use]
     pub fn quote_bar(&self) -> f64 {
-        (QUOTE_SHARE * f64::from(self.a)).clamp(QUOTE_LEAST, QUOTE)
+        let share = QUOTE_SHARE * f64::from(self.a);
+        let is_among = f64::from(self.matched) < share;
+        share.clamp(QUOTE_LEAST, if is_among { QUOTE_AMONG } else { QUOTE })
     }
 
     /// Whether it is one form, filled in twice: numbers stand against each other, about half of both is shared, and that is

@@ -231,6 +231,27 @@ fn one_number_parts_two_pages_of_a_template() {
     );
 }
 
+#[test]
+fn a_form_with_the_same_numbers_needs_more() {
+    let numbers = Numbers { in_a: 3, ..Numbers::default() };
+    let half =
+        Evidence { a: 300, b: 300, matched: 200, rare: 200.0, runs: 4, numbers, ..Evidence::default() };
+    let common = Evidence { rare: 40.0, ..half };
+    assert!(rule(&half).verdict.is_duplicate() && !rule(&common).verdict.is_duplicate());
+    assert!(!rule(&half).holds_for_any_weights(&half));
+    let more = Evidence { matched: 215, ..common };
+    assert!(rule(&more).verdict.is_duplicate() && rule(&more).holds_for_any_weights(&more));
+}
+
+#[test]
+fn a_quote_among_something_else_may_be_shorter() {
+    let quote =
+        Evidence { a: 900, b: 900, matched: 80, rare: 75.0, runs: 1, best: 75.0, ..Evidence::default() };
+    assert_eq!(rule(&quote).verdict, Verdict::Quotes);
+    assert_eq!(rule(&Evidence { best: 71.0, ..quote }).verdict, Verdict::Different);
+    assert_eq!(rule(&Evidence { matched: 300, runs: 20, ..quote }).verdict, Verdict::Different);
+}
+
 proptest! {
     #[test]
     fn alignment_is_one_to_one_and_true(a in "[ab雷同12]{0,80}", b in "[ab雷同12]{0,80}") {

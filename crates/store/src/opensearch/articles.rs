@@ -362,17 +362,34 @@ impl Articles {
     ) -> Result<(), Trouble> {
         let path = format!("/{index}/_search?scroll={KEPT}&allow_partial_search_results=false");
         let mut answer = self.server.read(&Method::POST, &path, Body::Json(search))?;
-        while !hits(&answer).is_empty() {
-            each(&answer)?;
-            let next = json!({ "scroll": KEPT, "scroll_id": answer["_scroll_id"] });
-            // Not sent twice: the second would be given what comes after.
-            answer =
-                self.server.succeed(&Method::POST, "/_search/scroll", Body::Json(&next), Purpose::Once)?;
-        }
+        let result = self.each_page(&mut answer, each);
         let end = json!({ "scroll_id": [answer["_scroll_id"]] });
         // Otherwise the servers forget it by themselves.
         _ = self.server.ask(&Method::DELETE, "/_search/scroll", Body::Json(&end), Purpose::Once);
-        Ok(())
+        result
+    }
+
+    /// From the first page on; the last one that was had is left in its place.
+    fn each_page(
+        &self,
+        answer: &mut Value,
+        each: &mut dyn FnMut(&Value) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        loop {
+            // Of a shard that is lost on the way nothing more comes, and the answer is a good one all the same.
+            if answer["_shards"]["failed"].as_u64() != Some(0) {
+                let why = format!("it has lost a part of the index: {}", answer["_shards"]);
+                return Err(self.server.unreachable(&why).into());
+            }
+            if hits(answer).is_empty() {
+                return Ok(());
+            }
+            each(answer)?;
+            let next = json!({ "scroll": KEPT, "scroll_id": answer["_scroll_id"] });
+            // Not sent twice: the second would be given what comes after.
+            *answer =
+                self.server.succeed(&Method::POST, "/_search/scroll", Body::Json(&next), Purpose::Once)?;
+        }
     }
 
     fn done<T>(&self, index: &str, result: Result<T, Trouble>) -> Result<T, StoreError> {

@@ -1,7 +1,8 @@
 //! Requests and replies: several servers of one cluster, tried again with back-off, and errors in words.
 //!
-//! Every request may be sent twice. Reading is harmless, and every change names what it must find (`create`, or a sequence
-//! number), so a second one can only fail where the first has been made; who changes looks then whether it was its own.
+//! Every request may be sent twice, but those that say [`Purpose::Once`]. Reading is harmless, and every change names what it must
+//! find (`create`, or a sequence number), so a second one can only fail where the first has been made; who changes looks then
+//! whether it was its own.
 
 use super::address::Address;
 use crate::StoreError;
@@ -22,13 +23,15 @@ const PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Connections that are kept for the next request.
 const KEPT: usize = 64;
+/// The status of a server that has too many requests, and has not begun with this one.
+const TOO_MANY: u16 = 429;
 
 /// A cluster of servers.
 pub(crate) struct Server {
     agent: Agent,
     hosts: Vec<String>,
-    /// The host that answered last.
-    current: AtomicUsize,
+    /// How often one host was left for the next: the rest by their number is the one that is asked.
+    turns: AtomicUsize,
     authorization: Option<String>,
     timeout: Duration,
 }
@@ -112,13 +115,25 @@ enum Silence {
     NotTrusted(String),
     /// It may have been done.
     Lost(String),
-    Busy(String),
+    /// It says so: the status of the answer, and what it says.
+    Busy(u16, String),
 }
 
 impl Silence {
+    /// Whether nothing can have been done.
+    fn is_harmless(&self) -> bool {
+        matches!(self, Self::NotSent(_) | Self::NotTrusted(_))
+    }
+
+    /// Whether another host may do better. Of too many requests all have too many.
+    fn is_of_this_host(&self) -> bool {
+        !matches!(self, Self::Busy(TOO_MANY, _))
+    }
+
     fn why(self) -> String {
         match self {
-            Self::NotSent(why) | Self::NotTrusted(why) | Self::Lost(why) | Self::Busy(why) => why,
+            Self::NotSent(why) | Self::NotTrusted(why) | Self::Lost(why) => why,
+            Self::Busy(status, why) => format!("{status}: {why}"),
         }
     }
 }
@@ -142,7 +157,7 @@ impl Server {
         Ok(Self {
             agent: config.into(),
             hosts: address.hosts.clone(),
-            current: AtomicUsize::new(0),
+            turns: AtomicUsize::new(0),
             authorization: address.authorization.clone(),
             timeout: address.timeout,
         })
@@ -150,7 +165,11 @@ impl Server {
 
     /// The address of the server that answered last, for messages.
     pub(crate) fn name(&self) -> String {
-        self.hosts[self.current.load(Ordering::Relaxed) % self.hosts.len()].clone()
+        self.host(self.turns.load(Ordering::Relaxed)).to_owned()
+    }
+
+    fn host(&self, turns: usize) -> &str {
+        &self.hosts[turns % self.hosts.len()]
     }
 
     /// For one request and its repetitions.
@@ -185,58 +204,70 @@ impl Server {
     ) -> Result<Reply, StoreError> {
         let mut patience = self.patience();
         let mut repeated = false;
+        // A host whose certificate is not accepted: that has a remedy, whatever the others say.
+        let mut mistrusted = None;
         for tried in 1.. {
-            let server = self.name();
-            let silence = match self.send(method, path, body) {
+            let turns = self.turns.load(Ordering::Relaxed);
+            let server = self.host(turns);
+            let silence = match self.send(server, method, path, body) {
                 Ok((status, body)) if !is_busy(status, &body) => return Ok(Reply { status, body, repeated }),
                 Ok((status, body)) => {
                     // Whoever was busy may have begun.
-                    repeated |= status != 429;
-                    Silence::Busy(format!("{status}: {}", reason(&body)))
+                    repeated |= status != TOO_MANY;
+                    Silence::Busy(status, reason(&body))
                 }
                 Err(silence) => {
                     repeated |= matches!(silence, Silence::Lost(_));
-                    self.turn();
                     silence
                 }
             };
             let goes_on = match purpose {
                 // Who knocks does not wait, but asks at every door.
                 Purpose::Knocking => tried < self.hosts.len(),
-                Purpose::Once => matches!(silence, Silence::NotSent(_)) && tried < self.hosts.len(),
+                Purpose::Once => silence.is_harmless() && tried < self.hosts.len(),
                 Purpose::Reading | Purpose::Changing => patience.wait(),
             };
-            if !goes_on {
-                return Err(match (purpose, silence) {
-                    (Purpose::Knocking, Silence::NotTrusted(what)) => StoreError::Refused { server, what },
-                    (Purpose::Knocking, Silence::Lost(why)) => {
-                        StoreError::Unreachable { server, why: format!("{why}; {}", self.other_scheme()) }
-                    }
-                    (Purpose::Changing, silence) if repeated => {
-                        StoreError::Uncertain { server, why: silence.why() }
-                    }
-                    (_, silence) => StoreError::Unreachable { server, why: silence.why() },
-                });
+            if purpose == Purpose::Knocking || silence.is_of_this_host() {
+                self.turn(turns);
             }
+            if let (Purpose::Knocking, Silence::NotTrusted(what)) = (purpose, &silence) {
+                mistrusted.get_or_insert_with(|| (server.to_owned(), what.clone()));
+            }
+            if goes_on {
+                continue;
+            }
+            if let Some((server, what)) = mistrusted {
+                return Err(StoreError::Refused { server, what });
+            }
+            let server = server.to_owned();
+            return Err(match (purpose, silence) {
+                (Purpose::Knocking, Silence::Lost(why)) => {
+                    let why = format!("{why}; {}", other_scheme(&server));
+                    StoreError::Unreachable { server, why }
+                }
+                (Purpose::Changing, silence) if repeated => {
+                    StoreError::Uncertain { server, why: silence.why() }
+                }
+                (_, silence) => StoreError::Unreachable { server, why: silence.why() },
+            });
         }
         Err(StoreError::Unreachable { server: self.name(), why: "it was asked very often".into() })
     }
 
-    /// What to try with a server that takes a connection and then says nothing that makes sense.
-    fn other_scheme(&self) -> &'static str {
-        match self.name().starts_with("https") {
-            true => "if it speaks without TLS, begin the address with opensearch+http://",
-            false => "if it wants TLS, begin the address with opensearch+https://",
-        }
+    /// Goes on with the next host, unless somebody else has done so since.
+    fn turn(&self, turns: usize) {
+        let next = turns.wrapping_add(1);
+        _ = self.turns.compare_exchange(turns, next, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Goes on with the next host.
-    fn turn(&self) {
-        self.current.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn send(&self, method: &Method, path: &str, body: Body<'_>) -> Result<(u16, Value), Silence> {
-        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.name()));
+    fn send(
+        &self,
+        server: &str,
+        method: &Method,
+        path: &str,
+        body: Body<'_>,
+    ) -> Result<(u16, Value), Silence> {
+        let mut request = Request::builder().method(method).uri(format!("{server}{path}"));
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
         }
@@ -300,6 +331,14 @@ impl Server {
     }
 }
 
+/// What to try with a server that takes a connection and then says nothing that makes sense.
+fn other_scheme(server: &str) -> &'static str {
+    match server.starts_with("https") {
+        true => "if it speaks without TLS, begin the address with opensearch+http://",
+        false => "if it wants TLS, begin the address with opensearch+https://",
+    }
+}
+
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Server({:?})", self.hosts)
@@ -341,7 +380,7 @@ fn silence(error: &Error) -> Silence {
 
 /// Whether it is worth asking again.
 pub(crate) fn is_busy(status: u16, body: &Value) -> bool {
-    matches!(status, 429 | 502 | 503 | 504) && !is_full(body)
+    matches!(status, TOO_MANY | 502 | 503 | 504) && !is_full(body)
 }
 
 /// Whether it is worth asking again, where a part of an answer has only the kind of an error: what it is about is being made,

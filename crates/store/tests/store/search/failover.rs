@@ -1,10 +1,11 @@
 //! A cluster loses the node that has the documents, while clients add: whatever was acknowledged is there, and of near-identical
 //! documents one at most.
 
-use super::lost::removed_twice;
-use super::subject::{call, new_prefix, one_at_a_time, skipped, start};
+use super::lost::{between_pages, removed_twice};
+use super::subject::{call, new_prefix, one_at_a_time, post, put, skipped, start};
 use crate::amount;
-use crate::servers::Kind;
+use crate::servers::{Kind, Search};
+use leitong_store::opensearch::articles::{Articles, Fields};
 use leitong_store::opensearch::{OpenSearch, Options};
 use leitong_store::{
     Added, Addition, Collection, Policy, Probe, Query, Record, Space, SpaceSettings, Store, StoreError, Want,
@@ -16,6 +17,8 @@ const NAME: &str = "failover";
 const THREADS: u64 = 4;
 /// The round in which the node is lost.
 const LOST: u64 = 4;
+/// More than are read at once.
+const ARTICLES: usize = 2500;
 
 fn print(round: u64, thread: u64) -> u64 {
     (round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 1 << thread
@@ -106,6 +109,30 @@ fn a_node_is_lost() {
     }
     let uncertain = lost.load(Ordering::Relaxed) as u64;
     assert!(acknowledged.len() as u64 + uncertain >= rounds, "a round in which nothing was stored");
+    a_part_is_lost(&mut cluster, [(node + 1) % 3, (node + 2) % 3]);
+}
+
+/// An index of articles is on two nodes, a part on each, and one of them is lost while it is gone through: that is said, and not
+/// taken for the end.
+fn a_part_is_lost(cluster: &mut Search, [stays, goes]: [usize; 2]) {
+    let (server, index) =
+        (format!("127.0.0.1:{}", cluster.ports()[stays]), format!("articles-{}", new_prefix()));
+    let url = format!("http://{server}");
+    let own = r#"{"index":{"number_of_shards":2,"number_of_replicas":0,"routing.allocation.total_shards_per_node":1}}"#;
+    put(&url, &index, &format!(r#"{{"settings":{own}}}"#));
+    Articles::open(&format!("opensearch+{url}"), Fields::default()).unwrap().attach(&index).unwrap();
+    let article = r#"{"index":{}}
+{"simHashA":"0001","simHashB":"0002","simHashC":"0003","simHashD":"0004"}
+"#;
+    post(&url, &format!("{index}/_bulk?refresh=true"), &article.repeat(ARTICLES));
+    let near = |address: &str| {
+        let found = Articles::open(address, Fields::default())?.near(&[&index], 0x0001_0002_0003_0004, 3)?;
+        Ok::<usize, StoreError>(found.len())
+    };
+    assert_eq!(near(&format!("opensearch+{url}")).unwrap(), ARTICLES);
+    let (found, met) = between_pages(&server, || cluster.kill(goes), near);
+    let Err(error @ StoreError::Unreachable { .. }) = found else { panic!("{found:?} of {ARTICLES}") };
+    assert!(met && error.to_string().contains("a part of the index"), "{error}");
 }
 
 /// The number of the node that has the documents.

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-/// What a removal may take until it reaches a server.
+/// What a request may take until it reaches a server.
 const LONGEST: Duration = Duration::from_secs(120);
 
 const NAME: &str = "lost";
@@ -25,6 +25,8 @@ enum Fate {
     Twice,
     /// The same, and then nobody is there any more.
     TwiceAndGone,
+    /// It arrives when something else has happened.
+    Late,
 }
 
 /// The first request with these words meets its fate; meanwhile something else happens, before anybody asks again.
@@ -71,10 +73,13 @@ impl Way {
         let Some(Plan { fate, meanwhile, .. }) = met else {
             return stream.write_all(&self.ask(&request)?).ok();
         };
-        if fate != Fate::Lost {
+        if !matches!(fate, Fate::Lost | Fate::Late) {
             self.ask(&request)?;
         }
         meanwhile();
+        if fate == Fate::Late {
+            return stream.write_all(&self.ask(&request)?).ok();
+        }
         if matches!(fate, Fate::Twice | Fate::TwiceAndGone) {
             let answer = self.ask(&request)?;
             *self.is_gone.lock().unwrap() = fate == Fate::TwiceAndGone;
@@ -166,19 +171,41 @@ pub(crate) fn removed_twice(
     let (way, own) = Way::to(server);
     let store = OpenSearch::open(&address.replace(server, &own.to_string()), Options::default());
     let store = store.map_err(|error| error.to_string())?;
-    let ((removed, has_removed), (harmed, is_harmed)) = (mpsc::channel(), mpsc::channel());
-    way.plan(REMOVING, Fate::Twice, move || {
-        removed.send(()).unwrap();
+    let (removed, met) = with_harm(&way, (REMOVING, Fate::Twice), harm, || store.remove(name, &[id]));
+    let removed = removed.map_err(|error| error.to_string())?;
+    if met { Ok(removed) } else { Err(format!("{removed:?}, but it was not repeated")) }
+}
+
+/// Does work that goes through pages by way of a server; before the second page is asked for the harm is done. And whether it
+/// came to that.
+pub(crate) fn between_pages<T: Send>(
+    server: &str,
+    harm: impl FnOnce(),
+    work: impl FnOnce(&str) -> T + Send,
+) -> (T, bool) {
+    let (way, own) = Way::to(server);
+    with_harm(&way, ("POST /_search/scroll", Fate::Late), harm, || work(&format!("opensearch+http://{own}")))
+}
+
+/// Does work that sends something with these words, and harm when that meets its fate; whether it did.
+fn with_harm<T: Send>(
+    way: &Way,
+    (words, fate): (&'static str, Fate),
+    harm: impl FnOnce(),
+    work: impl FnOnce() -> T + Send,
+) -> (T, bool) {
+    let ((begun, has_begun), (harmed, is_harmed)) = (mpsc::channel(), mpsc::channel());
+    way.plan(words, fate, move || {
+        begun.send(()).unwrap();
         is_harmed.recv().unwrap();
     });
     std::thread::scope(|scope| {
-        let removing = scope.spawn(|| store.remove(name, &[id]));
+        let working = scope.spawn(work);
         // Should it fail before it gets there, that is to be said and not to be waited for.
-        let mut met = has_removed.recv_timeout(LONGEST).is_ok();
+        let mut met = has_begun.recv_timeout(LONGEST).is_ok();
         harm();
         met &= harmed.send(()).is_ok();
-        let removed = removing.join().unwrap().map_err(|error| error.to_string())?;
-        if met { Ok(removed) } else { Err(format!("{removed:?}, but it was not repeated")) }
+        (working.join().unwrap(), met)
     })
 }
 

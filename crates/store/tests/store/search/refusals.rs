@@ -30,6 +30,7 @@ pub(crate) fn all(url: &str) {
     nobody_there();
     somebody_else();
     somebody_else_later();
+    busy_host(url);
     other_mappings(url);
     missing_index(url);
     read_only_index(url);
@@ -68,6 +69,19 @@ fn somebody_else_later() {
         let store = open(&format!("opensearch+http://{}", stub(vec![first, ("200 OK", body)])));
         let got = store.get("a", &["x"], Want::Record);
         assert!(matches!(got, Err(StoreError::Foreign { .. })), "{body}: {got:?}");
+    }
+}
+
+/// One of two hosts is a proxy with nobody behind it, or a node that is no part of its cluster yet: the other is asked.
+fn busy_host(url: &str) {
+    let first = ("200 OK", r#"{"version":{"number":"8.1.0"}}"#);
+    let busy = ("503 Service Unavailable", "{}");
+    for answers in [vec![busy], vec![first, busy]] {
+        let (stub, address) = (stub(answers), new_address(url));
+        let store = open(&address.replace("http://", &format!("http://{stub},")));
+        store.create(&collection("a")).unwrap();
+        assert_eq!(store.count("a").unwrap().documents, 0);
+        clear(url, &address, &store);
     }
 }
 

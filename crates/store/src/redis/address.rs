@@ -100,10 +100,15 @@ impl Address {
                 ))
             })?;
         }
-        match own.ca.is_some() && !tls {
-            true => Err(wrong("ca=FILE is for TLS: begin with rediss:// or rediss-cluster://")),
-            false => Ok(own),
+        if own.ca.is_some() {
+            if !tls {
+                return Err(wrong("ca=FILE is for TLS: begin with rediss:// or rediss-cluster://"));
+            }
+            let (host, port) = &own.hosts[0];
+            own.client(host, *port)
+                .map_err(|error| wrong(&format!("the certificates of ca=FILE cannot be used: {error}")))?;
         }
+        Ok(own)
     }
 
     fn set(&mut self, name: &str, value: &str) -> Option<()> {
@@ -235,6 +240,8 @@ mod tests {
 
     #[test]
     fn what_is_none() {
+        let half = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(half.path(), "-----BEGIN CERTIFICATE-----\nMIIB").unwrap();
         for wrong in [
             "http://a",
             "a:1",
@@ -248,6 +255,7 @@ mod tests {
             "redis://a?timeout_ms=0",
             "rediss://a?ca=/no/such/file",
             concat!("rediss://a?ca=", env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+            &format!("rediss://a?ca={}", half.path().display()),
         ] {
             match Address::parse(wrong) {
                 Err(error @ StoreError::Address { .. }) => {

@@ -190,13 +190,14 @@ impl Sample {
     }
 }
 
-/// Seconds that pieces of so many bytes took. The first also finds room for what the others use again: it counts as they do.
+/// Seconds that pieces of so many bytes took. The first also finds room for what the others use again: it counts as they do, if they
+/// are enough to tell.
 fn seconds_of(pieces: &[(f64, u64)]) -> f64 {
     let sum =
         |pieces: &[(f64, u64)]| pieces.iter().fold((0.0, 0), |sum, piece| (sum.0 + piece.0, sum.1 + piece.1));
     let (seconds, bytes) = sum(pieces);
     match pieces.get(1..).map(sum) {
-        Some((others, rest)) if rest > 0 => others * bytes as f64 / rest as f64,
+        Some((others, rest)) if 2 * rest >= bytes && rest > 0 => others * bytes as f64 / rest as f64,
         _ => seconds,
     }
 }
@@ -212,4 +213,18 @@ fn time_evidence(run: &Run, pairs: &[(u32, u32)]) -> Result<f64, Failure> {
         Ok::<(), Failure>(())
     })?;
     Ok(begun.elapsed().as_secs_f64() / pairs.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seconds_of;
+
+    #[test]
+    fn the_first_piece_counts_as_the_others_do() {
+        assert_eq!(seconds_of(&[]), 0.0);
+        assert_eq!(seconds_of(&[(3.0, 100)]), 3.0);
+        assert_eq!(seconds_of(&[(3.0, 100), (1.0, 100), (2.0, 200)]), 4.0);
+        assert_eq!(seconds_of(&[(3.0, 100_000), (0.5, 10)]), 3.5, "a file of one line tells nothing");
+        assert_eq!(seconds_of(&[(3.0, 0), (0.5, 0)]), 3.5);
+    }
 }

@@ -226,6 +226,20 @@ mod tests {
     }
 
     #[test]
+    fn a_file_system_that_refuses_a_block_gets_it_through_the_cache() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let bytes: Vec<u8> = (0..BLOCK as u32).flat_map(u32::to_le_bytes).collect();
+        let mut blocks = Blocks::create(&path).unwrap();
+        // No system takes memory past its cache that begins at an odd place.
+        blocks.block.from += 1;
+        blocks.write_all(&bytes).unwrap();
+        let seal = blocks.finish().unwrap();
+        assert!(std::fs::read(&path).unwrap() == bytes);
+        assert_eq!(seal, Seal::of(&path).unwrap());
+    }
+
+    #[test]
     fn what_cannot_be_written_is_told() {
         let full = Path::new("/dev/full");
         if !full.exists() {

@@ -63,8 +63,8 @@ const NUMBERS: f64 = 0.65;
 /// A text that is so far in another is wholly in it, and one that has less than this in common has much besides.
 const WHOLLY: f64 = 0.9;
 const MOSTLY: f64 = 2.0 / 3.0;
-/// A quoted passage: its score, as a share of a short text but at least so much and at most so much; less where it is nearly all
-/// that the two share, for what is quoted stands among something else.
+/// A quoted passage: its score, as a share of a short text but at least so much and at most so much; less where no more than this
+/// share is in both, for what is quoted stands among something else.
 const QUOTE: f64 = 80.0;
 const QUOTE_AMONG: f64 = 72.0;
 const QUOTE_SHARE: f64 = 0.3;

@@ -4,7 +4,7 @@
 //! [`joins_previous`] says which characters do not begin one.
 
 use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
-use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfkc_quick};
 
 /// The NFKC form of a cluster or of a whole text.
 pub(super) fn compose(text: &str) -> impl Iterator<Item = char> + '_ {
@@ -22,4 +22,21 @@ pub(super) fn joins_previous(c: char) -> bool {
     });
     let first = first.unwrap_or(c);
     canonical_combining_class(first) != 0 || is_nfc_quick(std::iter::once(first)) == IsNormalized::Maybe
+}
+
+/// Whether `c` is its own NFKC form and begins a cluster: so it is with nearly all characters, and this is the quick way to know it.
+pub(super) fn is_plain(c: char) -> bool {
+    canonical_combining_class(c) == 0 && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_plain_stays_and_joins_nothing() {
+        for c in (char::MIN..=char::MAX).filter(|&c| is_plain(c)) {
+            assert!(compose(c.encode_utf8(&mut [0; 4])).eq([c]) && !joins_previous(c), "{c:?}");
+        }
+    }
 }

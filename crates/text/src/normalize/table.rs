@@ -119,11 +119,12 @@ impl Table {
     }
 
     fn outcome(&mut self, c: char) -> Entry {
-        if self.options.nfkc && nfkc::joins_previous(c) {
+        let by_nfkc = self.options.nfkc && !nfkc::is_plain(c);
+        if by_nfkc && nfkc::joins_previous(c) {
             return Entry::JoinsPrevious;
         }
         let mut becomes = String::new();
-        if self.options.nfkc {
+        if by_nfkc {
             nfkc::compose(c.encode_utf8(&mut [0; 4])).for_each(|d| self.after_nfkc(d, |e| becomes.push(e)));
         } else {
             self.after_nfkc(c, |e| becomes.push(e));

@@ -17,8 +17,8 @@ impl Kind {
     #[inline]
     pub fn of(c: char) -> Self {
         match c {
-            // The two that texts are mostly made of, before the look-up in Unicode's tables.
-            '一'..='龥' => Self::Alone,
+            // Those that texts are mostly made of, before the look-up in Unicode's tables.
+            '一'..='龥' | '가'..='힣' => Self::Alone,
             'a'..='z' => Self::Letter,
             '0'..='9' => Self::Alone,
             '\0'..='\x7f' if !c.is_ascii_alphabetic() => Self::Separator,

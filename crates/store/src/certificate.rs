@@ -11,6 +11,8 @@ pub(crate) fn mistrust(why: &str) -> Option<String> {
         "its certificate is for another name: use a name that is in it"
     } else if says("Expired") || says("expired") {
         "its certificate is too old: have it renewed"
+    } else if says("NotValidYet") || says("not valid yet") {
+        "its certificate is not valid yet: compare the clocks of both machines"
     } else if says("CaUsedAsEndEntity") {
         "its certificate is one to sign others with: give it one of its own (CA:FALSE)"
     } else {

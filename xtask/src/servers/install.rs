@@ -74,6 +74,8 @@ pub fn install_security() -> Result<(), String> {
     if kind.security_is_complete().is_file() {
         return Ok(());
     }
+    // It belongs to that, and needs the same programs.
+    install_search(kind)?;
     if !is_on_path("openssl") {
         package("openssl")?;
     }

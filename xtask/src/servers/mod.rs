@@ -13,7 +13,7 @@ mod secured;
 pub use install::{install_browser, install_redis, install_search, install_security};
 pub use redis::{Redis, RedisCluster};
 pub use search::{Kind, Search};
-pub use secured::SecuredSearch;
+pub use secured::{SecuredSearch, has_openssl};
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::TcpListener;

@@ -292,9 +292,12 @@ pub(super) fn runner(java: &Path, jars: &[PathBuf], own: &Path, port: u16) -> Ve
     [java].into_iter().chain(fixed.map(str::to_owned)).chain(options).collect()
 }
 
-/// The program that starts OpenSearch knows no ports above 9299.
+/// The program that starts OpenSearch knows no ports above 9299. Others that look at the same time begin elsewhere: it takes the next
+/// port without a word if somebody was quicker.
 pub(super) fn free_port_of_the_runner() -> std::io::Result<u16> {
-    let mut ports = (9201..9299).filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    let own = (std::process::id() % 98) as u16;
+    let candidates = (0..98).map(|nth| 9201 + (own + nth) % 98);
+    let mut ports = candidates.filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
     ports.next().ok_or_else(|| std::io::Error::other("all ports from 9201 to 9298 are in use"))
 }
 

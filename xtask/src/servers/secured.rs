@@ -153,8 +153,9 @@ fn start(kind: Kind, java: &Path, folder: &Path) -> Result<(Process, u16)> {
     Ok((Process::start(&command, &[], &folder.join("log"))?, port))
 }
 
-/// Older ones cannot sign a certificate while they make it.
-fn has_openssl() -> bool {
+/// Whether OpenSSL is here, 3 or newer: older ones cannot sign a certificate while they make it.
+#[must_use]
+pub fn has_openssl() -> bool {
     let said =
         Command::new("openssl").arg("version").output().map(|output| output.stdout).unwrap_or_default();
     let said = String::from_utf8_lossy(&said).into_owned();

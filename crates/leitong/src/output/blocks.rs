@@ -231,9 +231,19 @@ mod tests {
         let path = folder.path().join("file");
         let bytes: Vec<u8> = (0..BLOCK as u32).flat_map(u32::to_le_bytes).collect();
         let mut blocks = Blocks::create(&path).unwrap();
-        // No system takes memory past its cache that begins at an odd place.
+        // Most file systems take no memory past the cache that begins at an odd place.
         blocks.block.from += 1;
-        blocks.write_all(&bytes).unwrap();
+        for part in bytes.chunks(BLOCK) {
+            let State::Small(place) = &mut blocks.state else { panic!("it is written here") };
+            blocks.block.filled = 0;
+            blocks.block.take(part);
+            place.write(blocks.block.bytes()).unwrap();
+            if place.direct.is_some() {
+                println!("skipped: output::a_file_system_that_refuses_a_block (this one takes every block)");
+                return;
+            }
+        }
+        blocks.block.filled = 0;
         let seal = blocks.finish().unwrap();
         assert!(std::fs::read(&path).unwrap() == bytes);
         assert_eq!(seal, Seal::of(&path).unwrap());

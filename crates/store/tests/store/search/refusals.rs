@@ -74,7 +74,11 @@ fn somebody_else_later() {
 
 /// One of two hosts is a proxy with nobody behind it, or a node that is no part of its cluster yet: the other is asked.
 fn busy_host(url: &str) {
-    let first = ("200 OK", r#"{"version":{"number":"8.1.0"}}"#);
+    // It answers as a node of the same cluster.
+    let first = match call("GET", url, "").contains(r#""opensearch""#) {
+        true => ("200 OK", r#"{"version":{"distribution":"opensearch","number":"2.7.0"}}"#),
+        false => ("200 OK", r#"{"version":{"number":"8.1.0"}}"#),
+    };
     let busy = ("503 Service Unavailable", "{}");
     for answers in [vec![busy], vec![first, busy]] {
         let (stub, address) = (stub(answers), new_address(url));

@@ -3,6 +3,7 @@
 use crate::output::{Failure, Problems, Progress};
 use leitong_detect::detector::exchange::Imported;
 use leitong_detect::detector::{Collection, Detector};
+use leitong_detect::recipe::Recipe;
 use leitong_fingerprint::Fingerprint;
 use leitong_store::redis::cms::{Entry, Library, PREFIX};
 use leitong_store::{Space, Want};
@@ -21,6 +22,19 @@ pub(crate) struct CmsArgs {
     key_prefix: String,
 }
 
+/// Refuses a collection whose fingerprints are made in another way: between those two kinds a distance says nothing.
+fn must_fit(name: &str, recipe: &Recipe) -> Result<(), Failure> {
+    let (own, settings) = (Recipe::built_in(RECIPE)?, recipe.settings());
+    if own.settings().simhash == settings.simhash {
+        return Ok(());
+    }
+    let is = &settings.name;
+    Err(Failure::Input(format!(
+        "the collection {name:?} has fingerprints of the recipe {is}, and those of this CMS are made in another way: use a \
+         collection of its own with --collection NAME, made with --recipe {RECIPE} or one that says nothing else about [simhash]"
+    )))
+}
+
 /// Takes over what a library has; documents of the same id are replaced.
 pub(crate) fn import(
     collection: &Collection,
@@ -28,6 +42,7 @@ pub(crate) fn import(
     args: &CmsArgs,
     problems: &mut Problems,
 ) -> Result<Imported, Failure> {
+    must_fit(collection.name(), &collection.settings().recipe)?;
     let library = Library::open(address, &args.key_prefix)?;
     let progress = Progress::new("documents");
     let recipe = collection.recipe_digest().to_string();
@@ -54,12 +69,18 @@ pub(crate) fn import(
         }
     })?;
     strange.iter().for_each(|what| problems.report(what));
+    problems.more(bad - strange.len() as u64, address);
     done.bad += bad;
     Ok(done)
 }
 
 /// Writes the fingerprints of a collection into a library.
 pub(crate) fn export(detector: &Detector, name: &str, address: &str, args: &CmsArgs) -> Result<u64, Failure> {
+    for info in detector.collections()?.iter().filter(|info| info.name == name) {
+        if let Some(settings) = &info.settings {
+            must_fit(name, &settings.recipe)?;
+        }
+    }
     let library = Library::open(address, &args.key_prefix)?;
     let progress = Progress::new("documents");
     let (mut written, mut after): (u64, Option<String>) = (0, None);

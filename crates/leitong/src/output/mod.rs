@@ -196,6 +196,14 @@ impl Problems {
         complain(message);
     }
 
+    /// Counts more of a kind of which the first were reported.
+    pub(crate) fn more(&mut self, count: u64, place: &str) {
+        self.count += count;
+        if count > 0 {
+            complain(&format!("{place}: and {count} more like these"));
+        }
+    }
+
     /// How the run ended, with a closing line where many inputs were bad among good ones.
     pub(crate) fn exit(&self, inputs: u64) -> Exit {
         if self.count == 0 {

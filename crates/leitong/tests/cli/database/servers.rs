@@ -264,6 +264,23 @@ fn the_keys_of_a_cms() {
     assert!(run.err.contains(&format!("{list}: a list, not a set")), "{}", run.err);
     assert!(run.err.contains(&format!("{set}: \"nothing\" is no fingerprint")), "{}", run.err);
     assert!(run.out.contains("40 documents"), "{}", run.out);
+    // More of one kind than are named are counted.
+    for member in 0..7 {
+        let _ = server.ask(&["SADD", set, &format!("nothing {member}")]);
+    }
+    let run = leitong_in(room.path(), &["import", "--from", "cms-redis", &address, "--db", "newest"], "");
+    assert_eq!(run.code, 3, "{}", run.err);
+    assert!(run.err.contains("and 4 more like these"), "{}", run.err);
+    // Fingerprints that are made in another way do not stand beside theirs.
+    good(&["add", "all.jsonl", "--db", "ours"]);
+    for (arguments, name) in [
+        (&["import", "--from", "cms-redis", &address, "--db", "ours"][..], "import"),
+        (&["export", "--db", "ours", "--to", "cms-redis", "-o", &address], "export"),
+    ] {
+        let run = leitong_in(room.path(), arguments, "");
+        assert_eq!(run.code, 3, "{name}: {}", run.err);
+        assert!(run.err.contains("made with --recipe cms-redis"), "{name}: {}", run.err);
+    }
 }
 
 /// Fingerprints in an index of articles that somebody else writes.

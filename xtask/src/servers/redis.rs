@@ -189,17 +189,27 @@ impl RedisCluster {
     /// What the program said that moves them.
     pub fn move_slots(&self, from: usize, to: usize, slots: u32) -> std::result::Result<(), String> {
         let id = |node: usize| self.nodes[node].ask(&["CLUSTER", "MYID"]).trim().to_owned();
-        let output = Command::new("redis-cli")
+        let mut command = Command::new("redis-cli");
+        command
             .args(["--cluster", "reshard", &format!("127.0.0.1:{}", self.nodes[from].port)])
             .args(["--cluster-from", &id(from), "--cluster-to", &id(to)])
             .args(["--cluster-slots", &slots.to_string(), "--cluster-yes"])
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| error.to_string())?;
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        // Some versions say that it went wrong and exit as if it had not.
-        if output.status.success() && !said.contains("ERR") { Ok(()) } else { Err(said.into_owned()) }
+            .stdin(Stdio::null());
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let output = command.output().map_err(|error| error.to_string())?;
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8_lossy(&said);
+            // Some versions say that it went wrong and exit as if it had not.
+            if output.status.success() && !said.contains("ERR") {
+                return Ok(());
+            }
+            // On a busy machine not all nodes have heard yet what was moved before; then nothing is moved at all.
+            if !said.contains("Nodes don't agree about configuration") || Instant::now() > end {
+                return Err(said.into_owned());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// The nodes, to be killed and started again.

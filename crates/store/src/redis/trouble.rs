@@ -38,6 +38,15 @@ pub(crate) fn refused(server: &str, error: &ServerError) -> StoreError {
                 "something else stands under a key that Leitong uses: choose another ?prefix=".to_owned();
             return StoreError::Foreign { server: server.to_owned(), what };
         }
+        // What a script may not do is no NOPERM of its own.
+        _ if said.contains("can't run this command") || said.contains("can't access") => {
+            "this user may not do that: let it read, write and run scripts on the keys of the prefix (see docs/redis.md)"
+        }
+        _ if said.contains("value is not an integer") => {
+            let what =
+                "something else stands under a key that Leitong uses: choose another ?prefix=".to_owned();
+            return StoreError::Foreign { server: server.to_owned(), what };
+        }
         _ if said.contains("cluster support disabled") => "it is no cluster: begin the address with redis://",
         _ if said.contains("max number of clients") => {
             "it has too many clients: raise maxclients or close some"

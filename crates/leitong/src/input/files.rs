@@ -71,7 +71,7 @@ pub(super) fn folder(path: &Path, options: &Options) -> Box<dyn Iterator<Item = 
     }))
 }
 
-/// Every file below a folder, in the order of their paths; hidden ones and links are left out.
+/// Every file below a folder, in the order of their paths; hidden ones, links, and what would never end (pipes, devices) are left out.
 pub(super) fn paths_below(folder: &Path) -> impl Iterator<Item = Result<PathBuf, InputError>> + use<> {
     let mut pending = vec![folder.to_owned()];
     std::iter::from_fn(move || {
@@ -99,7 +99,8 @@ fn children(folder: &Path) -> io::Result<Vec<PathBuf>> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if !hidden && !entry.file_type()?.is_symlink() {
+        let kind = entry.file_type()?;
+        if !hidden && (kind.is_file() || kind.is_dir()) {
             found.push(entry.path());
         }
     }

@@ -112,7 +112,7 @@ impl<'s> Table<'s> {
     fn document(&self, wanted: &Wanted) -> Read {
         let place = self.source.place(self.line());
         let Ok(record) = StringRecord::from_byte_record(self.record.clone()) else {
-            let message = "the record is not valid UTF-8; convert the file (iconv -t utf-8)";
+            let message = "the record is not valid UTF-8; convert the file (iconv -f gb18030 -t utf-8)";
             return Read::Bad(InputError::new(place, message));
         };
         let value = |field: &str| {

@@ -6,7 +6,7 @@
 
 use super::address::Address;
 use super::command::{Command, Effect};
-use super::rooms::{each_key, each_page};
+use super::pages::{Holders, each_key, each_page};
 use super::servers::Servers;
 use crate::StoreError;
 use std::collections::BTreeSet;
@@ -39,12 +39,14 @@ impl Library {
     }
 
     /// Calls `each` with pages of all entries, in no certain order, and `bad` with everything under these keys that is none. An
-    /// entry comes once for each fingerprint that its id has, also where it is missing in some of its sets.
+    /// entry comes once for each fingerprint that its id has, also where it is missing in some of its sets. It is an error if a
+    /// server was started again meanwhile, or keys were moved, for then some may not have been seen.
     pub fn read<E: From<StoreError>>(
         &self,
         each: &mut dyn FnMut(Vec<Entry>) -> Result<(), E>,
         bad: &mut dyn FnMut(&str),
     ) -> Result<(), E> {
+        let holders = Holders::now(&self.servers)?;
         let sets = self.sets(bad)?;
         for &block in &sets {
             let key = self.key(block);
@@ -57,7 +59,7 @@ impl Library {
                 if entries.is_empty() { Ok(()) } else { each(entries) }
             })?;
         }
-        Ok(())
+        Ok(holders.must_be_still(&self.servers)?)
     }
 
     /// Writes entries into their sets. Other fingerprints of the same ids stay.

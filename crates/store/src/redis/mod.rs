@@ -13,6 +13,7 @@ mod cover;
 mod find;
 mod layout;
 mod node;
+mod pages;
 mod read;
 mod rooms;
 mod scripts;

@@ -8,18 +8,16 @@
 //! Destroying has five steps: the settings say that it is closing, the signs go, the expiries go, the settings go and the number
 //! is noted as dead, and then all keys go. Whoever meets a collection that is closing does the rest.
 
-use super::command::{Command, Effect, Reader};
+use super::command::{Command, Effect};
 use super::layout::{ALIVE, COPIES, Layout, Names, PARTITIONS};
+use super::pages::{Holders, each_key};
 use super::scripts;
 use super::servers::Servers;
 use crate::StoreError;
 use crate::record::Collection;
-use redis::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Keys that are asked for at a time, and removed together.
-const SWEPT: &str = "1000";
 /// How often a collection may be destroyed and made again while one call looks for it.
 const TRIES: usize = 100;
 
@@ -168,13 +166,17 @@ impl Rooms {
         for number in reader.strings(dead)?.into_iter().flatten() {
             let parsed = std::str::from_utf8(&number).ok().and_then(|number| number.parse().ok());
             let parsed = parsed.ok_or_else(|| reader.foreign("the number of a collection is none"))?;
+            let holders = Holders::now(servers)?;
             for pattern in self.names.patterns(parsed) {
                 each_key(servers, pattern.as_bytes(), &mut |keys| {
                     let unlink = |key: &Vec<u8>| Command::new(Effect::Again, &[b"UNLINK", key]);
                     servers.ask(&keys.iter().map(unlink).collect::<Vec<_>>()).map(|_| ())
                 })?;
             }
-            servers.ask_one(Command::new(Effect::Again, &[b"SREM", &self.names.dead(), &number]))?;
+            // What may have been missed is swept with the next collection.
+            if holders.are_still(servers)? {
+                servers.ask_one(Command::new(Effect::Again, &[b"SREM", &self.names.dead(), &number]))?;
+            }
         }
         Ok(())
     }
@@ -195,41 +197,4 @@ fn no_longer_alive(servers: &Servers, layout: &Layout) -> Result<(), StoreError>
     let unlink = |key: &[u8]| Command::new(Effect::Again, &[b"UNLINK", key]);
     servers.ask(&layout.signs().map(|key| unlink(&key)).collect::<Vec<_>>())?;
     servers.ask_one(unlink(&layout.expiries())).map(|_| ())
-}
-
-/// Calls `each` with all keys that match, some at a time, and maybe more than once.
-pub(crate) fn each_key(
-    servers: &Servers,
-    pattern: &[u8],
-    each: &mut dyn FnMut(Vec<Vec<u8>>) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    for node in servers.masters() {
-        let scan = |cursor: &[u8]| {
-            let scan: [&[u8]; 6] = [b"SCAN", cursor, b"MATCH", pattern, b"COUNT", SWEPT.as_bytes()];
-            servers.ask_at(&node, Command::read(&scan))
-        };
-        each_page(servers.reader(), &scan, each)?;
-    }
-    Ok(())
-}
-
-/// Calls `each` with all that is told page by page, where `ask` asks for the page that a cursor stands for.
-pub(crate) fn each_page<E: From<StoreError>>(
-    reader: Reader<'_>,
-    ask: &dyn Fn(&[u8]) -> Result<Value, StoreError>,
-    each: &mut dyn FnMut(Vec<Vec<u8>>) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut cursor = b"0".to_vec();
-    loop {
-        let mut answer = reader.list(ask(&cursor)?)?.into_iter();
-        cursor = reader.bytes(answer.next().unwrap_or_default())?.unwrap_or_else(|| b"0".to_vec());
-        let items = reader.strings(answer.next().unwrap_or_default())?;
-        let items: Vec<Vec<u8>> = items.into_iter().flatten().collect();
-        if !items.is_empty() {
-            each(items)?;
-        }
-        if cursor == b"0" {
-            return Ok(());
-        }
-    }
 }

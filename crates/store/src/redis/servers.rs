@@ -163,7 +163,7 @@ impl Servers {
     }
 
     /// Asks who has which slot. Whoever does not get an answer goes on with what was known.
-    fn find_masters(&self) {
+    pub(crate) fn find_masters(&self) {
         let (address, known) = (&self.address, self.map());
         if let Some(map) = address.cluster.then(|| known.again(address)).flatten() {
             *self.map.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(map);

@@ -51,7 +51,8 @@ pub struct CollectionStats {
     pub count: Count,
 }
 
-fn info(servers: &Servers, node: &Arc<Node>) -> Result<BTreeMap<String, String>, StoreError> {
+/// What a server says about itself.
+pub(crate) fn info(servers: &Servers, node: &Arc<Node>) -> Result<BTreeMap<String, String>, StoreError> {
     let answer = servers.reader().bytes(servers.ask_at(node, Command::read(&[b"INFO"]))?)?;
     let text = String::from_utf8_lossy(&answer.unwrap_or_default()).into_owned();
     let pair =

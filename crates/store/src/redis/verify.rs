@@ -3,8 +3,9 @@
 use super::command::{Command, Effect};
 use super::find::get_command;
 use super::layout::{self, Layout, Part, VERSION};
+use super::pages::{Holders, each_key};
 use super::read;
-use super::rooms::{self, Rooms, each_key};
+use super::rooms::{self, Rooms};
 use super::servers::Servers;
 use crate::StoreError;
 use crate::findings::Findings;
@@ -28,9 +29,11 @@ struct Check {
 pub(crate) fn verify(servers: &Servers, rooms: &Rooms, mend: bool) -> Result<Findings, StoreError> {
     let mut check = Check::default();
     for layout in rooms.all(servers)? {
+        let holders = Holders::now(servers)?;
         let room = expected(servers, &layout, &mut check.findings)?;
         compare_index(servers, &layout, &room, &mut check)?;
         compare_partitions(servers, &layout, &room, &mut check)?;
+        holders.must_be_still(servers)?;
         let (strings, mends) = (std::mem::take(&mut check.strings), std::mem::take(&mut check.mends));
         if mend {
             let strings = strings.iter().map(|key| written(&room, key));

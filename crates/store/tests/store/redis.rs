@@ -4,6 +4,8 @@ mod cluster;
 mod copies;
 mod failover;
 mod faults;
+mod moving;
+mod pages;
 mod tls;
 mod troubles;
 

@@ -20,12 +20,13 @@ local function is_higher(other)
 end
 if is_higher(old) or is_higher(redis.call('HGET', KEYS[4], '-')) then return 'other' end
 redis.call('HDEL', KEYS[3], version)
+-- First the new one, then the old one goes: in a slot that moves no key may be empty in between, see cut.lua.
+redis.call('HSET', KEYS[2], version, record)
+redis.call('ZADD', KEYS[1], 0, id .. version)
 if old ~= '' then
   redis.call('ZREM', KEYS[1], member)
   redis.call('HSET', KEYS[4], old, redis.call('HGET', KEYS[2], old))
   redis.call('HDEL', KEYS[2], old)
   redis.call('HDEL', KEYS[5], old)
 end
-redis.call('HSET', KEYS[2], version, record)
-redis.call('ZADD', KEYS[1], 0, id .. version)
 return 'stored'

@@ -16,7 +16,12 @@ local function cut(key, size, version)
   if from == 1 then return end
   kept[#kept + 1] = string.sub(entries, from)
   local rest = table.concat(kept)
-  -- First what a full server allows: then it allows the rest too, which is less than there was.
-  redis.call('DEL', key)
-  if rest ~= '' then redis.call('SET', key, rest) end
+  if rest == '' then
+    redis.call('DEL', key)
+    return
+  end
+  -- A full server allows what takes less room only after something that it always allows. That must not be DEL: in a slot that
+  -- moves a key that is gone belongs to the other master at once, and the script would end here.
+  redis.call('PERSIST', key)
+  redis.call('SET', key, rest)
 end

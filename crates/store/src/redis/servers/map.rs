@@ -102,6 +102,11 @@ impl Map {
         Ok(())
     }
 
+    /// Whether every slot is where the other says.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        (0..SLOTS as u16).all(|slot| self.node(slot).name == other.node(slot).name)
+    }
+
     /// The number of the node that has a slot.
     pub(crate) fn number(&self, slot: u16) -> u16 {
         self.slots.get(usize::from(slot)).copied().unwrap_or_default()

@@ -8,7 +8,6 @@ use leitong_store::{
     Added, Addition, Collection, Policy, Probe, Query, Record, Space, SpaceSettings, Store, StoreError,
 };
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const NAME: &str = "copies";
@@ -61,13 +60,13 @@ fn ask(node: &Server, command: &[&str]) -> String {
 }
 
 /// All keys of the prefix that match.
-fn keys(running: &Running, pattern: &str) -> Vec<String> {
+pub(super) fn keys(running: &Running, pattern: &str) -> Vec<String> {
     let masters = running.cluster.nodes().iter();
     let keys = masters.map(|node| node.ask(&["KEYS", pattern]));
     keys.flat_map(|keys| keys.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-fn prefix(address: &str) -> &str {
+pub(super) fn prefix(address: &str) -> &str {
     address.rsplit('=').next().unwrap()
 }
 
@@ -145,8 +144,7 @@ fn slots_that_move() {
     let store = open(&address);
     store.create(&collection()).unwrap();
     fill(&store);
-    let (nodes, over) = (running.cluster.nodes(), AtomicBool::new(false));
-    let ids: Vec<String> = nodes.iter().map(|node| ask(node, &["CLUSTER", "MYID"])).collect();
+    let over = AtomicBool::new(false);
     let asked = std::thread::scope(|scope| {
         let asking = scope.spawn(|| {
             let mut asked = 0;
@@ -161,18 +159,10 @@ fn slots_that_move() {
             }
             asked
         });
-        for (from, to) in [(0, 1), (1, 2), (2, 0)] {
-            let entry = format!("127.0.0.1:{}", nodes[0].port());
-            let from_to = ["--cluster-from", &ids[from], "--cluster-to", &ids[to]];
-            let moved = Command::new("redis-cli")
-                .args(["--cluster", "reshard", &entry, "--cluster-slots", "1500", "--cluster-yes"])
-                .args(from_to)
-                .stdout(Stdio::null())
-                .status();
-            over.store(!moved.is_ok_and(|moved| moved.success()), Ordering::SeqCst);
-        }
-        let failed = over.swap(true, Ordering::SeqCst);
-        assert!(!failed, "slots do not move");
+        let moves = [(0, 1), (1, 2), (2, 0)];
+        let moved = moves.into_iter().try_for_each(|(from, to)| running.cluster.move_slots(from, to, 1500));
+        over.store(true, Ordering::SeqCst);
+        moved.unwrap();
         asking.join().unwrap()
     });
     assert!(asked > 0);

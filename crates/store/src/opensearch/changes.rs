@@ -139,6 +139,7 @@ impl Server {
         // Once an answer is lost, any of the rest may have been made.
         sent.repeated = false;
         loop {
+            let turns = self.turns();
             let reply = self.ask(&Method::POST, path, Body::Lines(&lines), Purpose::Changing)?;
             sent.repeated |= reply.repeated;
             if reply.status >= 300 {
@@ -165,7 +166,7 @@ impl Server {
                 return Ok(());
             }
             sent.repeated |= begun;
-            if !patience.wait() {
+            if !self.try_next(turns, &mut patience) {
                 return Err(self.unreachable(&why).into());
             }
             lines.clear();

@@ -97,7 +97,7 @@ pub(crate) struct Patience {
 
 impl Patience {
     /// Waits a while; false if there is no time left for it.
-    pub(crate) fn wait(&mut self) -> bool {
+    fn wait(&mut self) -> bool {
         let is_time = Instant::now() + self.pause <= self.end;
         if is_time {
             std::thread::sleep(self.pause);
@@ -123,11 +123,6 @@ impl Silence {
     /// Whether nothing can have been done.
     fn is_harmless(&self) -> bool {
         matches!(self, Self::NotSent(_) | Self::NotTrusted(_))
-    }
-
-    /// Whether another host may do better. Of too many requests all have too many.
-    fn is_of_this_host(&self) -> bool {
-        !matches!(self, Self::Busy(TOO_MANY, _))
     }
 
     fn why(self) -> String {
@@ -165,7 +160,7 @@ impl Server {
 
     /// The address of the server that answered last, for messages.
     pub(crate) fn name(&self) -> String {
-        self.host(self.turns.load(Ordering::Relaxed)).to_owned()
+        self.host(self.turns()).to_owned()
     }
 
     fn host(&self, turns: usize) -> &str {
@@ -207,7 +202,7 @@ impl Server {
         // A host whose certificate is not accepted: that has a remedy, whatever the others say.
         let mut mistrusted = None;
         for tried in 1.. {
-            let turns = self.turns.load(Ordering::Relaxed);
+            let turns = self.turns();
             let server = self.host(turns);
             let silence = match self.send(server, method, path, body) {
                 Ok((status, body)) if !is_busy(status, &body) => return Ok(Reply { status, body, repeated }),
@@ -227,9 +222,8 @@ impl Server {
                 Purpose::Once => silence.is_harmless() && tried < self.hosts.len(),
                 Purpose::Reading | Purpose::Changing => patience.wait(),
             };
-            if purpose == Purpose::Knocking || silence.is_of_this_host() {
-                self.turn(turns);
-            }
+            // Another may do better, if it is only for having fewer requests.
+            self.turn(turns);
             if let (Purpose::Knocking, Silence::NotTrusted(what)) = (purpose, &silence) {
                 mistrusted.get_or_insert_with(|| (server.to_owned(), what.clone()));
             }
@@ -252,6 +246,17 @@ impl Server {
             });
         }
         Err(StoreError::Unreachable { server: self.name(), why: "it was asked very often".into() })
+    }
+
+    /// Which host is asked now, for [`Self::try_next`].
+    pub(crate) fn turns(&self) -> usize {
+        self.turns.load(Ordering::Relaxed)
+    }
+
+    /// Leaves the host that gave half an answer for the next, and waits a while; false if there is no time left for it.
+    pub(crate) fn try_next(&self, turns: usize, patience: &mut Patience) -> bool {
+        self.turn(turns);
+        patience.wait()
     }
 
     /// Goes on with the next host, unless somebody else has done so since.

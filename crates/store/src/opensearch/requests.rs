@@ -54,12 +54,15 @@ impl Server {
     fn got_by_now(&self, path: &str, body: &Value, count: usize) -> Result<Vec<Value>, Trouble> {
         let mut patience = self.patience();
         loop {
+            let turns = self.turns();
             let documents = self.list(self.read(&Method::POST, path, Body::Json(body))?, "docs")?;
             if documents.len() != count {
                 return Err(self.foreign("documents are missing in an answer").into());
             }
             match documents.iter().find(|document| is_passing(document)) {
-                Some(document) if !patience.wait() => return Err(self.unreachable(&reason(document)).into()),
+                Some(document) if !self.try_next(turns, &mut patience) => {
+                    return Err(self.unreachable(&reason(document)).into());
+                }
                 Some(_) => {}
                 None => return Ok(documents),
             }
@@ -90,10 +93,11 @@ impl Server {
     pub(crate) fn refresh(&self, index: &str) -> Result<(), Trouble> {
         let mut patience = self.patience();
         loop {
+            let turns = self.turns();
             let reply = self.read(&Method::POST, &format!("/{index}/_refresh"), Body::None)?;
             match reply["_shards"]["failed"].as_u64() {
                 Some(0) => return Ok(()),
-                Some(_) if patience.wait() => {}
+                Some(_) if self.try_next(turns, &mut patience) => {}
                 Some(_) => return Err(self.unreachable("a part of the index does not answer").into()),
                 None => return Err(self.foreign("an answer that does not say what it refreshed").into()),
             }
@@ -133,6 +137,7 @@ impl Server {
     fn search_part(&self, index: &str, lines: &[u8], count: usize) -> Result<Vec<Value>, Trouble> {
         let mut patience = self.patience();
         loop {
+            let turns = self.turns();
             let reply = self.read(&Method::POST, &format!("/{index}/_msearch"), Body::Lines(lines))?;
             let answers = self.list(reply, "responses")?;
             let Some(failed) = answers.iter().find(|answer| !answer["error"].is_null()) else {
@@ -145,7 +150,7 @@ impl Server {
             if !is_busy(status, failed) && !is_passing(failed) {
                 return Err(self.refusal(status, failed));
             }
-            if !patience.wait() {
+            if !self.try_next(turns, &mut patience) {
                 return Err(self.unreachable(&reason(failed)).into());
             }
         }

@@ -79,8 +79,9 @@ fn busy_host(url: &str) {
         true => ("200 OK", r#"{"version":{"distribution":"opensearch","number":"2.7.0"}}"#),
         false => ("200 OK", r#"{"version":{"number":"8.1.0"}}"#),
     };
-    let busy = ("503 Service Unavailable", "{}");
-    for answers in [vec![busy], vec![first, busy]] {
+    let (busy, many) = (("503 Service Unavailable", "{}"), ("429 Too Many Requests", "{}"));
+    let lost = r#"{"docs":[{"error":{"type":"node_not_connected_exception","reason":"not connected"}}]}"#;
+    for answers in [vec![busy], vec![first, busy], vec![first, many], vec![first, ("200 OK", lost)]] {
         let (stub, address) = (stub(answers), new_address(url));
         let store = open(&address.replace("http://", &format!("http://{stub},")));
         store.create(&collection("a")).unwrap();

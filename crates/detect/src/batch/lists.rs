@@ -280,7 +280,8 @@ fn part(mut numbers: Vec<u64>, room: &mut Vec<u64>, copies: &[u32], scoring: &Sc
         let first = &list[..list.len().min(scoring.long)];
         part.lists.extend([
             (list[0] >> 32) as u32,
-            documents.min(scoring.long) as u32,
+            // One more than are counted of the others.
+            documents.min(scoring.long + 1) as u32,
             first.len() as u32,
             0,
         ]);

@@ -78,7 +78,7 @@ fn proposed_plainly(texts: &[String], ordinal: usize, scoring: &Scoring) -> Vec<
             let holders = holders(mark);
             let firsts: Vec<usize> = holders.iter().copied().filter(|&at| first(at) == at).collect();
             if firsts.iter().take(scoring.used).any(|&at| at == earlier) {
-                weight += scoring.weight(holders.len().min(scoring.long) - 1);
+                weight += scoring.weight(holders.len() - 1);
                 count += 1;
             }
         }

@@ -30,6 +30,11 @@ pub fn install_browser() -> Result<(), String> {
     package("chromium")
 }
 
+/// Installs the Debian package of a program that is not there.
+fn program(name: &str, of: &str) -> Result<(), String> {
+    if is_on_path(name) { Ok(()) } else { package(of) }
+}
+
 /// Installs a Debian package.
 fn package(name: &str) -> Result<(), String> {
     let ask = |arguments: &[&str]| {
@@ -53,9 +58,7 @@ pub fn install_search(kind: Kind) -> Result<(), String> {
     if java::at_least(kind.java()).is_none() {
         return Err(format!("there is no Java {} or newer in /usr/lib/jvm", kind.java()));
     }
-    if !is_on_path("mvn") {
-        package("maven")?;
-    }
+    program("mvn", "maven")?;
     let folder = kind.folder();
     start_anew(&folder)?;
     match kind.is_elastic() {
@@ -71,14 +74,13 @@ pub fn install_search(kind: Kind) -> Result<(), String> {
 /// Why it cannot be had here.
 pub fn install_security() -> Result<(), String> {
     let kind = Kind::OpenSearch2;
+    // It belongs to that. Tests make its certificates.
+    install_search(kind)?;
+    program("openssl", "openssl")?;
     if kind.security_is_complete().is_file() {
         return Ok(());
     }
-    // It belongs to that, and needs the same programs.
-    install_search(kind)?;
-    if !is_on_path("openssl") {
-        package("openssl")?;
-    }
+    program("mvn", "maven")?;
     let folder = kind.security();
     let archive = folder.join(format!("opensearch-security-{}.zip", kind.version()));
     let artifact = format!("-Dartifact=org.opensearch.plugin:opensearch-security:{}:zip", kind.version());

@@ -32,7 +32,10 @@ fn home() -> PathBuf {
 const PORTS: std::ops::Range<u32> = 10_000..32_000;
 
 /// Ports that nobody uses, all different, and not those of the last call: others are just about to use them.
-fn free_ports(number: usize) -> std::io::Result<Vec<u16>> {
+///
+/// # Errors
+/// If there are not so many.
+pub fn free_ports(number: usize) -> std::io::Result<Vec<u16>> {
     static NEXT: LazyLock<AtomicU32> =
         LazyLock::new(|| AtomicU32::new(RandomState::new().hash_one(()) as u32));
     let candidates = PORTS.map(|_| PORTS.start + NEXT.fetch_add(1, Relaxed) % PORTS.len() as u32);

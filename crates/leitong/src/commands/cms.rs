@@ -1,5 +1,6 @@
 //! The Redis keys of the CMS whose recipe is `cms-redis`: taking such a library over, and writing one.
 
+use super::db::without_password;
 use crate::output::{Failure, Problems, Progress};
 use leitong_detect::detector::exchange::Imported;
 use leitong_detect::detector::{Collection, Detector};
@@ -23,7 +24,7 @@ pub(crate) struct CmsArgs {
 }
 
 /// Refuses a collection whose fingerprints are made in another way: between those two kinds a distance says nothing.
-fn must_fit(name: &str, recipe: &Recipe) -> Result<(), Failure> {
+pub(crate) fn must_fit(name: &str, recipe: &Recipe) -> Result<(), Failure> {
     let (own, settings) = (Recipe::built_in(RECIPE)?, recipe.settings());
     if own.settings().simhash == settings.simhash {
         return Ok(());
@@ -44,6 +45,7 @@ pub(crate) fn import(
 ) -> Result<Imported, Failure> {
     must_fit(collection.name(), &collection.settings().recipe)?;
     let library = Library::open(address, &args.key_prefix)?;
+    let place = without_password(address);
     let progress = Progress::new("documents");
     let recipe = collection.recipe_digest().to_string();
     let (mut done, mut bad) = (Imported::default(), 0);
@@ -54,7 +56,7 @@ pub(crate) fn import(
             format!("{}\n", serde_json::json!({ "id": id, "recipe": recipe, "simhash": simhash }))
         };
         let lines: String = entries.iter().map(line).collect();
-        let mut refused = |_, error| problems.report(&format!("{address}: {error}"));
+        let mut refused = |_, error| problems.report(&format!("{place}: {error}"));
         let page = collection.import(&mut Cursor::new(lines), &mut refused, &mut |_| {})?;
         (done.kept, done.bad) = (done.kept + page.kept, done.bad + page.bad);
         progress.reached(done.kept);
@@ -69,7 +71,7 @@ pub(crate) fn import(
         }
     })?;
     strange.iter().for_each(|what| problems.report(what));
-    problems.more(bad - strange.len() as u64, address);
+    problems.more(bad - strange.len() as u64, &place);
     done.bad += bad;
     Ok(done)
 }

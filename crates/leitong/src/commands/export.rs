@@ -8,7 +8,7 @@ use crate::output::file::Output;
 use crate::output::{self, Exit, Failure, Problems, Progress};
 use leitong_detect::detector::exchange::Imported;
 use leitong_detect::detector::{Collection, DetectError};
-use leitong_detect::recipe;
+use leitong_detect::recipe::{self, Recipe};
 use serde_json::json;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -117,6 +117,10 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     let mut done = Imported::default();
     db::with(&args.db, "import", true, |database| {
         let usual = args.from.map_or(recipe::DEFAULT, |Form::CmsRedis| cms::RECIPE);
+        if let (Some(Form::CmsRedis), Some(asked)) = (args.from, &args.settings.recipe) {
+            // Before a collection is made that would have to be thrown away.
+            cms::must_fit(&args.settings.name.collection, &Recipe::open(asked)?)?;
+        }
         let collection = database.collection_for(&args.settings, usual)?;
         for path in &args.inputs {
             if args.from == Some(Form::CmsRedis) {

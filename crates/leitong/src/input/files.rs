@@ -98,9 +98,11 @@ fn children(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
         let kind = entry.file_type()?;
-        if !hidden && (kind.is_file() || kind.is_dir()) {
+        if kind.is_file() || kind.is_dir() {
             found.push(entry.path());
         }
     }

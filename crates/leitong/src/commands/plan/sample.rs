@@ -191,13 +191,15 @@ impl Sample {
 }
 
 /// Seconds that pieces of so many bytes took. The first also finds room for what the others use again: it counts as they do, if they
-/// are enough to tell.
+/// are enough to tell. Half of its time is left to it in any case: it may be of another kind.
 fn seconds_of(pieces: &[(f64, u64)]) -> f64 {
     let sum =
         |pieces: &[(f64, u64)]| pieces.iter().fold((0.0, 0), |sum, piece| (sum.0 + piece.0, sum.1 + piece.1));
     let (seconds, bytes) = sum(pieces);
     match pieces.get(1..).map(sum) {
-        Some((others, rest)) if 2 * rest >= bytes && rest > 0 => others * bytes as f64 / rest as f64,
+        Some((others, rest)) if 2 * rest >= bytes && rest > 0 => {
+            (others * bytes as f64 / rest as f64).max(seconds / 2.0)
+        }
         _ => seconds,
     }
 }
@@ -226,5 +228,10 @@ mod tests {
         assert_eq!(seconds_of(&[(3.0, 100), (1.0, 100), (2.0, 200)]), 4.0);
         assert_eq!(seconds_of(&[(3.0, 100_000), (0.5, 10)]), 3.5, "a file of one line tells nothing");
         assert_eq!(seconds_of(&[(3.0, 0), (0.5, 0)]), 3.5);
+        assert_eq!(
+            seconds_of(&[(5.0, 100), (0.5, 200)]),
+            2.75,
+            "a slow file before quick ones takes its time"
+        );
     }
 }

@@ -268,8 +268,16 @@ fn the_keys_of_a_cms() {
     for member in 0..7 {
         let _ = server.ask(&["SADD", set, &format!("nothing {member}")]);
     }
-    let run = leitong_in(room.path(), &["import", "--from", "cms-redis", &address, "--db", "newest"], "");
+    // A refused import leaves no collection behind, and no message shows the password.
+    let with_password = address.replace("redis://", "redis://:secret@");
+    let _ = server.ask(&["ACL", "SETUSER", "default", "on", ">secret"]);
+    let import = ["import", "--from", "cms-redis", &with_password, "--db", "newest"];
+    let other = [&import[..], &["--recipe", "leitong-1"]].concat();
+    let run = leitong_in(room.path(), &other, "");
+    assert!(run.code == 3 && run.err.contains("made with --recipe cms-redis"), "{}", run.err);
+    let run = leitong_in(room.path(), &import, "");
     assert_eq!(run.code, 3, "{}", run.err);
+    assert!(!run.err.contains("secret"), "{}", run.err);
     assert!(run.err.contains("and 4 more like these"), "{}", run.err);
     // Fingerprints that are made in another way do not stand beside theirs.
     good(&["add", "all.jsonl", "--db", "ours"]);

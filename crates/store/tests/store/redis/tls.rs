@@ -3,7 +3,6 @@
 use super::{assert_sound, open, server};
 use leitong_store::redis::{Options, Redis};
 use leitong_store::{Addition, Collection, Policy, Record, Store, StoreError};
-use std::net::TcpListener;
 use std::process::Command;
 
 /// A key and a certificate for it.
@@ -39,7 +38,7 @@ fn a_certificate_is_trusted_or_not() {
     }
     let folder = tempfile::tempdir().unwrap();
     make_certificate(folder.path());
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = xtask::servers::free_ports(1).unwrap()[0];
     let file = |name: &str| folder.path().join(name).display().to_string();
     let (key, certificate, number) = (file("key.pem"), file("certificate.pem"), port.to_string());
     let files = ["--tls-cert-file", &certificate, "--tls-key-file", &key, "--tls-ca-cert-file", &certificate];

@@ -32,10 +32,10 @@ pub(crate) struct CollectionArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SettingsArgs {
     #[command(flatten)]
-    name: CollectionArgs,
+    pub(super) name: CollectionArgs,
     /// A built-in recipe or a recipe file, for a new collection [default: leitong-1]
     #[arg(long, short, value_name = "NAME|FILE")]
-    recipe: Option<String>,
+    pub(super) recipe: Option<String>,
     /// The most bits in which near duplicates differ, for a new collection [default: 3]
     #[arg(long, value_name = "K")]
     distance: Option<u32>,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const PARTITIONS: usize = 256;
 const PARTITION_BITS: u32 = PARTITIONS.trailing_zeros();
 /// Documents of a range, by the first bits of their ordinals.
-pub(super) const RANGE: u32 = 1 << 16;
+pub(super) const RANGE: u32 = 1 << 14;
 
 /// Numbers before the documents of a list: mark, documents, how many stand here, sources.
 const HEAD: usize = 4;
@@ -32,7 +32,7 @@ pub(super) struct List<'l> {
     pub(super) sources: Option<u32>,
 }
 
-/// Numbers in memory as long as they fit, and in a file beyond that.
+/// Numbers in memory as long as they fit, and those after them in a file.
 pub(super) struct Lists {
     memory: Vec<u32>,
     most: usize,
@@ -42,38 +42,48 @@ pub(super) struct Lists {
 }
 
 impl Lists {
+    /// In at most so many bytes of memory.
     fn new(memory: u64, folder: &Path) -> Self {
         let most = (memory / 4) as usize;
         Self { memory: Vec::new(), most, folder: folder.to_owned(), file: None, length: 0 }
     }
 
+    /// Bytes of all of them.
+    pub(super) fn size(&self) -> u64 {
+        4 * self.length
+    }
+
     fn append(&mut self, numbers: &[u32]) -> Result<u64, BatchError> {
         let at = self.length;
-        self.memory.extend_from_slice(numbers);
         self.length += numbers.len() as u64;
-        if self.memory.len() > self.most || self.file.is_some() {
-            let written = self.write();
+        let end = self.memory.len() + numbers.len();
+        if self.file.is_some() || end > self.most {
+            let written = self.write(numbers);
             written.map_err(BatchError::at(&self.folder))?;
+            return Ok(at);
         }
+        if end > self.memory.capacity() {
+            // Twice as many, but no more than may be.
+            let wanted = end.max((2 * self.memory.capacity()).min(self.most));
+            self.memory.reserve_exact(wanted - self.memory.len());
+        }
+        self.memory.extend_from_slice(numbers);
         Ok(at)
     }
 
-    fn write(&mut self) -> std::io::Result<()> {
-        let bytes: Vec<u8> = self.memory.iter().flat_map(|number| number.to_le_bytes()).collect();
+    fn write(&mut self, numbers: &[u32]) -> std::io::Result<()> {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
         let file = match &mut self.file {
             Some(file) => file,
             none => none.insert(tempfile::tempfile_in(&self.folder)?),
         };
-        file.write_all(&bytes)?;
-        self.memory = Vec::new();
-        Ok(())
+        file.write_all(&bytes)
     }
 
     /// Has the lists brought near that are asked for next: the loads do not wait for one another.
     pub(super) fn expect(&self, ats: impl Iterator<Item = u64>) {
-        if self.file.is_none() {
-            std::hint::black_box(ats.fold(0, |seen, at| seen ^ self.memory[at as usize]));
-        }
+        let first = |at: u64| self.memory.get(at as usize).copied().unwrap_or_default();
+        std::hint::black_box(ats.fold(0, |seen, at| seen ^ first(at)));
     }
 
     /// The list at `at`.
@@ -84,13 +94,14 @@ impl Lists {
             first,
             sources: Some(head[3]).filter(|&sources| sources > 0),
         };
-        let Some(file) = &self.file else {
-            let own = &self.memory[at as usize..];
+        let own = self.memory.get(at as usize..).unwrap_or_default();
+        let (Some(file), []) = (&self.file, own) else {
             return Ok(list(own, &own[HEAD..HEAD + own[2] as usize]));
         };
         let read = |from: u64, count: usize| {
             let mut bytes = vec![0; 4 * count];
-            file.read_exact_at(&mut bytes, 4 * from).map_err(BatchError::at(&self.folder))?;
+            file.read_exact_at(&mut bytes, 4 * (from - self.memory.len() as u64))
+                .map_err(BatchError::at(&self.folder))?;
             let numbers = bytes.chunks_exact(4).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
             Ok::<Vec<u32>, BatchError>(numbers.collect())
         };
@@ -108,7 +119,7 @@ impl Lists {
     /// Counts the independent sources of every list, once all origins are known; lists in a file are counted when asked for.
     pub(super) fn count_sources(&mut self, origins: &[u32]) {
         let (mut at, mut seen) = (0, Vec::new());
-        while self.file.is_none() && at < self.memory.len() {
+        while at < self.memory.len() {
             let end = at + HEAD + self.memory[at + 2] as usize;
             self.memory[at + 3] = distinct(&self.memory[at + HEAD..end], origins, &mut seen);
             at = end;
@@ -134,6 +145,8 @@ pub(super) struct Shared {
     /// By range of documents: the document in the range (16 bits), and where a list is or what stands for it (48 bits).
     pub(super) of_documents: Spill,
     pub(super) sizes: Sizes,
+    /// How many documents stand in lists that an earlier one stands in too.
+    pub(super) listed: u64,
 }
 
 /// How many different marks each document has.
@@ -202,9 +215,10 @@ impl Shared {
         })?;
         let ranges = documents.len().div_ceil(RANGE) as usize;
         let mut shared = Self {
-            lists: Lists::new(memory / 4, &documents.folder),
+            lists: Lists::new(memory / 2, &documents.folder),
             of_documents: Spill::new(ranges, memory / 8, &documents.folder),
             sizes: Sizes::default(),
+            listed: 0,
         };
         let mut sizes: Vec<u32> = documents.entries.iter().map(|entry| entry.marks).collect();
         let threads = rayon::current_num_threads();
@@ -228,6 +242,7 @@ impl Shared {
 
     fn take(&mut self, part: &Part) -> Result<(), BatchError> {
         let base = self.lists.append(&part.lists)?;
+        self.listed += part.entries.len() as u64;
         part.entries.iter().try_for_each(|&(ordinal, at)| self.note(ordinal, base + u64::from(at)))?;
         part.pairs.iter().try_for_each(|&(one, other)| self.note(other, ONE_EARLIER | u64::from(one)))
     }

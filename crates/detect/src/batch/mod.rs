@@ -37,12 +37,29 @@ use spool::Spool;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Bytes of memory that a run takes in any case: the program with what is just being read, and what is known of each document.
+#[must_use]
+pub fn least_memory(documents: u64) -> u64 {
+    const BASE: u64 = 40 << 20;
+    const OF_DOCUMENT: u64 = 140;
+    // Where the lists are of some of them, those that are just worked on.
+    const OF_LISTS: u64 = 150;
+    BASE + OF_DOCUMENT * documents + OF_LISTS * documents.min(ranges::AT_ONCE)
+}
+
+/// What is left of so much memory for that many documents: what goes to files if it does not fit, shares it. With less than an
+/// eighth these would be files of few bytes each.
+#[must_use]
+pub fn memory_left(memory: u64, documents: u64) -> u64 {
+    memory.saturating_sub(least_memory(documents)).max(memory / 8)
+}
+
 /// How a run works.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where its files are; what an earlier run left there is gone on with.
     pub folder: PathBuf,
-    /// Bytes of memory it may take, more or less.
+    /// Bytes of memory it may take, if [`least_memory`] is not more.
     pub memory: u64,
 }
 
@@ -111,6 +128,7 @@ impl Corpus {
         originals: Option<Arc<dyn Originals>>,
         progress: Progress<'_>,
     ) -> Result<Run, BatchError> {
-        Run::new(self.spool.finish(originals)?, self.memory, progress)
+        let memory = memory_left(self.memory, self.count());
+        Run::new(self.spool.finish(originals)?, memory, progress)
     }
 }

@@ -125,7 +125,7 @@ impl Run {
         proposed: &Proposed,
         closely: bool,
     ) -> Result<Vec<Pair>, BatchError> {
-        let Proposed { ordinal: a, others, looks, .. } = proposed;
+        let Proposed { ordinal: a, others, looked, looks, .. } = proposed;
         let pair = |b: u32, evidence: Evidence, weighed: bool| Pair {
             a: *a,
             b,
@@ -136,8 +136,17 @@ impl Run {
         let mut pairs = Vec::with_capacity(others.len());
         let (mut weighed, mut read) = (false, false);
         for (at, &b) in others.iter().enumerate() {
+            let again;
+            let look = match looks.get(at) {
+                None if at < *looked as usize => {
+                    again = self.look_again(bench, *a, b)?;
+                    (weighed, read) = (false, false);
+                    Some(&again)
+                }
+                kept => kept,
+            };
             // What was seen when copies were looked for still holds but for what is rare.
-            if let Some(look) = looks.get(at) {
+            if let Some(look) = look {
                 let known = pair(b, look.evidence, false);
                 if known.ruling.verdict == Verdict::Different {
                     // Weights can only take away.

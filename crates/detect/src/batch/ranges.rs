@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Ranges kept ready where not all fit into memory.
 const FEW: usize = 4;
+/// Documents in them.
+pub(super) const AT_ONCE: u64 = FEW as u64 * RANGE as u64;
 
 /// The lists of the documents of a range.
 pub(super) struct Range {

@@ -42,7 +42,9 @@ pub struct Run {
 pub(super) struct Proposed {
     pub(super) ordinal: u32,
     pub(super) others: Box<[u32]>,
-    /// What was seen of them, as far as it was looked at; not kept where there are many.
+    /// How many of them, from the first on, were looked at so that it should be kept: none where there are many.
+    pub(super) looked: u32,
+    /// What was seen of these, as far as there was room.
     pub(super) looks: Box<[Look]>,
     /// The best copy among them.
     copy: Option<u32>,
@@ -154,7 +156,7 @@ impl Run {
         let shared = Shared::find(&documents, &classes.sizes, &scoring, memory)?;
         let origins = (0..documents.len()).collect();
         let (ranges, candidates) = (Ranges::default(), Vec::new());
-        let room = AtomicU64::new(memory / 16);
+        let room = AtomicU64::new(memory / 4);
         let mut run = Self { documents, classes, shared, ranges, origins, candidates, room };
         for from in (0..run.documents.len()).step_by(TOGETHER as usize) {
             progress(Stage::Copies, u64::from(from), total);
@@ -186,6 +188,12 @@ impl Run {
     #[must_use]
     pub fn shared_marks(&self) -> u64 {
         self.shared.of_documents.len()
+    }
+
+    /// How many of these are in lists of three documents and more, and how many bytes the lists take.
+    #[must_use]
+    pub fn lists(&self) -> (u64, u64) {
+        (self.shared.listed, self.shared.lists.size())
     }
 
     /// The id of a document.
@@ -225,11 +233,13 @@ impl Run {
         bench.read_own(self, ordinal)?;
         bench.weighed.clear();
         let mut best = BestCopy::default();
-        let mut looks = Vec::new();
+        let (mut looks, mut looked, mut keeps) = (Vec::new(), 0, proposed.len() <= KEPT);
         for &other in &proposed {
             bench.weights.clear();
             let evidence = bench.compare(self, other)?;
-            if proposed.len() <= KEPT {
+            looked += u32::from(proposed.len() <= KEPT);
+            keeps = keeps && self.has_room(size_of::<Look>() as u64);
+            if keeps {
                 looks.push(self.look(bench, ordinal, evidence)?);
             }
             if !best.look(&evidence, other) {
@@ -237,7 +247,16 @@ impl Run {
             }
         }
         let (others, looks) = (proposed.into(), looks.into());
-        Ok(Some(Proposed { ordinal, others, looks, copy: best.found() }))
+        Ok(Some(Proposed { ordinal, others, looked, looks, copy: best.found() }))
+    }
+
+    /// The same as when copies were looked for, where it was not kept.
+    pub(super) fn look_again(&self, bench: &mut Bench, ordinal: u32, other: u32) -> Result<Look, BatchError> {
+        bench.read_own(self, ordinal)?;
+        bench.weighed.clear();
+        bench.weights.clear();
+        let evidence = bench.compare(self, other)?;
+        self.look(bench, ordinal, evidence)
     }
 
     /// What can be said of the two documents compared last before it is known what is rare. Marks weigh the more the fewer sources

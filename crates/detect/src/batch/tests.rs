@@ -148,6 +148,8 @@ proptest! {
     #[test]
     fn little_memory_gives_the_same(
         sentences in prop::collection::vec(prop::collection::vec(0usize..40, 0..6), 1..60),
+        // Nothing of it in memory, or a part.
+        little in prop_oneof![Just(0), 0u64..40_000],
     ) {
         let texts = made_of(&sentences);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -157,7 +159,7 @@ proptest! {
             let selection = run.select(None, &quiet, &mut |pair| { pairs.push(pair); Ok(()) }).unwrap();
             (pairs, selection)
         };
-        prop_assert_eq!(pairs(1 << 26), pairs(0));
+        prop_assert_eq!(pairs(1 << 26), pairs(little));
     }
 
     #[test]
@@ -175,6 +177,14 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn what_is_left_of_the_memory() {
+    let (few, many) = (1000, 1_000_000);
+    assert!(least_memory(few) < 64 << 20 && least_memory(many) > 64 << 20);
+    assert_eq!(memory_left(1 << 30, many) + least_memory(many), 1 << 30);
+    assert_eq!(memory_left(64 << 20, many), 8 << 20, "too little: files, but not of a few bytes each");
 }
 
 /// Texts in one string, each with something before it.

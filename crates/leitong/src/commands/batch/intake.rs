@@ -4,10 +4,10 @@ use super::against::Against;
 use super::stamps::Stamps;
 use super::take::Intake;
 use super::work::Work;
-use super::{BatchArgs, Extras, Inputs, Ranking, Skipped, Stages};
+use super::{BatchArgs, Extras, Inputs, Ranking, Skipped, Stages, size};
 use crate::input::raw::{self, Source, Wanted};
-use crate::output::{Failure, note};
-use leitong_detect::batch::{Corpus, Run};
+use crate::output::{self, Failure, note};
+use leitong_detect::batch::{Corpus, Run, least_memory};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -98,6 +98,15 @@ impl Job<'_> {
             intake.read_all(&sources, &wanted, bytes)?;
         }
         let (corpus, noted, skipped) = intake.done();
+        let (least, memory) = (least_memory(corpus.count()), self.args.memory());
+        if least > memory {
+            output::warn(&format!(
+                "{} take about {} of memory, more than the {} of --memory",
+                size::count(corpus.count(), "document", "documents"),
+                size::words(least),
+                size::words(memory)
+            ));
+        }
         let stages = Stages::new(self.quiet_out);
         let run = corpus.finish(Some(inputs), &|stage, done, total| stages.reached(stage, done, total));
         if let Err(changed) = stamps.check() {

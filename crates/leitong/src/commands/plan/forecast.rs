@@ -1,6 +1,7 @@
 //! From a sample to the whole.
 
 use super::sample::Sample;
+use leitong_detect::batch::{least_memory, memory_left};
 
 /// What a run will take.
 #[derive(Clone, Copy, Debug)]
@@ -14,15 +15,13 @@ pub(super) struct Forecast {
     pub(super) sampled: u64,
 }
 
-/// Bytes that a run holds of each document whatever its length: entries, classes, fates, what stands for its id.
-const OF_DOCUMENT: f64 = 120.0;
 /// Bytes held of each mark that documents share: where its list is, twice, the list, and who is proposed for it.
 const OF_SHARED: f64 = 32.0;
-/// The program itself, and what is being read.
-const BASE: f64 = 48e6;
 /// How much more a document takes for every corpus that is e times as large, as a share of taking it in: more is shared by chance, and
 /// lies farther apart in memory. From runs with 50,000 to 800,000 documents.
 const GROWTH: f64 = 0.13;
+/// How lists of documents that share a mark grow with the corpus, as a power of it. From runs with 11,000 to 800,000 documents.
+const LISTS: f64 = 1.6;
 /// Bytes of the columns beside the texts.
 const COLUMNS: f64 = 33.0;
 
@@ -34,19 +33,25 @@ impl Forecast {
         let (near_by, apart) = (sample.near_by as f64 * times, sample.apart as f64 * times * times);
         let duplicates = (near_by + apart).min(documents);
         let growth = sample.taking * GROWTH * times.ln();
-        let seconds =
-            (sample.taking + sample.finding + sample.copying + growth) * times + sample.evidence * duplicates;
-        // Marks are held as 8 bytes each until lists are made of them; half of the memory is theirs, and what does not fit is on
-        // disk.
+        // Of what a run may take a quarter is for marks, which are held as 8 bytes each until lists are made of them, and a half for
+        // the lists; what does not fit is on disk. Of lists on disk each is read where a document stands in it.
+        let least = least_memory(documents as u64);
+        let left = memory_left(memory, documents as u64) as f64;
         let marks = sample.marks as f64 / 4.0 * times;
         let shared = sample.shared as f64 * times;
-        let held = (marks * 8.0).max(shared * OF_SHARED).min(memory as f64 * 0.6);
-        let spilled = if marks * 8.0 > memory as f64 / 2.0 { marks * 10.0 } else { 0.0 };
+        let held = (marks * 8.0).max(shared * OF_SHARED).min(left);
+        let spilled = if marks * 8.0 > left / 4.0 { marks * 10.0 } else { 0.0 };
+        let grown = times.powf(LISTS);
+        let on_disk = (1.0 - left / 2.0 / (sample.lists as f64 * grown).max(1.0)).max(0.0);
+        let reads = (sample.listed as f64 * grown).min(marks) * on_disk;
+        let reading = reads * sample.reading / rayon::current_num_threads() as f64;
+        let steps = sample.taking + sample.finding + sample.copying + growth;
+        let seconds = steps * times + sample.evidence * duplicates + reading;
         Self {
             documents: documents.round() as u64,
             bytes: sample.all,
             seconds: seconds.max(0.01),
-            memory: (BASE + documents * OF_DOCUMENT + held) as u64,
+            memory: least + held as u64,
             work: (sample.folder as f64 * times + documents * COLUMNS + spilled) as u64,
             output: sample.all.max((sample.texts as f64 * times) as u64),
             sampled: sample.documents,

@@ -8,6 +8,8 @@ use crate::output::{Failure, Progress};
 use leitong_detect::batch::{Corpus, Explainer, Incoming, Run};
 use parquet::file::reader::FileReader;
 use rayon::prelude::*;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -15,6 +17,9 @@ use std::time::Instant;
 /// Bytes of text in a sample, and places they are taken from.
 const SAMPLE: u64 = 24 << 20;
 const PLACES: u64 = 8;
+/// Reads that are timed, and the bytes of a list that are read at once.
+const READS: u64 = 10_000;
+const LISTED: usize = 128;
 /// Pairs whose evidence is timed.
 const TIMED: usize = 256;
 
@@ -41,6 +46,10 @@ pub(super) struct Sample {
     pub(super) marks: u64,
     /// Marks that are noted because an earlier document has them too.
     pub(super) shared: u64,
+    /// Those of them that stand in lists, the bytes of these, and the seconds for reading one from a file.
+    pub(super) listed: u64,
+    pub(super) lists: u64,
+    pub(super) reading: f64,
     /// Why the rest of a file cannot be read.
     pub(super) broken: Vec<InputError>,
 }
@@ -126,6 +135,7 @@ impl Sample {
         (sample.near_by, sample.apart) = counts;
         sample.finding = begun.elapsed().as_secs_f64();
         sample.shared = run.shared_marks();
+        (sample.listed, sample.lists) = run.lists();
         sample.evidence = time_evidence(&run, &pairs)?;
         sample.weigh(work)?;
         Ok(sample)
@@ -185,7 +195,9 @@ impl Sample {
         for name in ["texts", "marks", "documents"] {
             self.folder += work.folder.join(name).metadata()?.len();
         }
-        self.marks = work.folder.join("marks").metadata()?.len();
+        let marks = File::open(work.folder.join("marks"))?;
+        self.marks = marks.metadata()?.len();
+        self.reading = time_reading(&marks, self.marks)?;
         Ok(())
     }
 }
@@ -202,6 +214,18 @@ fn seconds_of(pieces: &[(f64, u64)]) -> f64 {
         }
         _ => seconds,
     }
+}
+
+/// Seconds that it takes to read a few bytes somewhere in a file, which has so many.
+fn time_reading(file: &File, length: u64) -> Result<f64, Failure> {
+    let mut bytes = [0; LISTED];
+    let Some(most) = length.checked_sub(LISTED as u64) else { return Ok(0.0) };
+    let begun = Instant::now();
+    for read in 0..READS {
+        // Far from the one before.
+        file.read_exact_at(&mut bytes, (read * (most / 3 + 1)) % (most + 1))?;
+    }
+    Ok(begun.elapsed().as_secs_f64() / READS as f64)
 }
 
 /// Seconds that it takes to judge a pair and to find its passages, on all cores together.

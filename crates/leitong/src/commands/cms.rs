@@ -1,7 +1,8 @@
 //! The Redis keys of the CMS whose recipe is `cms-redis`: taking such a library over, and writing one.
 
+use super::batch::size;
 use super::db::without_password;
-use crate::output::{Failure, Problems, Progress};
+use crate::output::{Failure, Problems, Progress, warn};
 use leitong_detect::detector::exchange::Imported;
 use leitong_detect::detector::{Collection, Detector};
 use leitong_detect::recipe::Recipe;
@@ -36,15 +37,19 @@ pub(crate) fn must_fit(name: &str, recipe: &Recipe) -> Result<(), Failure> {
     )))
 }
 
+/// Opens the library at an address.
+pub(crate) fn open(address: &str, args: &CmsArgs) -> Result<Library, Failure> {
+    Ok(Library::open(address, &args.key_prefix)?)
+}
+
 /// Takes over what a library has; documents of the same id are replaced.
 pub(crate) fn import(
     collection: &Collection,
-    address: &str,
+    (library, address): (&Library, &str),
     args: &CmsArgs,
     problems: &mut Problems,
 ) -> Result<Imported, Failure> {
     must_fit(collection.name(), &collection.settings().recipe)?;
-    let library = Library::open(address, &args.key_prefix)?;
     let place = without_password(address);
     let progress = Progress::new("documents");
     let recipe = collection.recipe_digest().to_string();
@@ -73,6 +78,10 @@ pub(crate) fn import(
     strange.iter().for_each(|what| problems.report(what));
     problems.more(bad - strange.len() as u64, &place);
     done.bad += bad;
+    if done.kept + done.bad == 0 {
+        let prefix = &args.key_prefix;
+        warn(&format!("{place}: no key begins with {prefix:?}; name what they begin with by --key-prefix"));
+    }
     Ok(done)
 }
 
@@ -83,16 +92,19 @@ pub(crate) fn export(detector: &Detector, name: &str, address: &str, args: &CmsA
             must_fit(name, &settings.recipe)?;
         }
     }
-    let library = Library::open(address, &args.key_prefix)?;
+    let library = open(address, args)?;
     let progress = Progress::new("documents");
-    let (mut written, mut after): (u64, Option<String>) = (0, None);
+    let (mut written, mut without, mut after): (u64, u64, Option<String>) = (0, 0, None);
     loop {
         let page = detector.store().scan(name, after.as_deref(), PAGE, Want::Record)?;
-        let Some(last) = page.last() else { return Ok(written) };
+        let Some(last) = page.last() else { break };
         after = Some(last.record.id.clone());
         let mut entries = Vec::with_capacity(page.len());
         for stored in page {
-            let Some(fingerprint) = stored.record.signals.near(Space::DOCUMENTS) else { continue };
+            let Some(fingerprint) = stored.record.signals.near(Space::DOCUMENTS) else {
+                without += 1;
+                continue;
+            };
             if fingerprint.width() != 64 {
                 let width = fingerprint.width();
                 return Err(Failure::Input(format!(
@@ -106,4 +118,9 @@ pub(crate) fn export(detector: &Detector, name: &str, address: &str, args: &CmsA
         written += entries.len() as u64;
         progress.reached(written);
     }
+    if without > 0 {
+        let documents = size::count(without, "document has", "documents have");
+        warn(&format!("{documents} too little text for a SimHash: nothing was written of them"));
+    }
+    Ok(written)
 }

@@ -9,6 +9,7 @@ use crate::output::{self, Exit, Failure, Problems, Progress};
 use leitong_detect::detector::exchange::Imported;
 use leitong_detect::detector::{Collection, DetectError};
 use leitong_detect::recipe::{self, Recipe};
+use leitong_store::redis::cms::Library;
 use serde_json::json;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -79,6 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         if let (Some(Form::CmsRedis), Some(address)) = (args.to, &args.output) {
             return cms::export(&database.detector, name, &address.to_string_lossy(), &args.cms);
         }
+        args.output.iter().try_for_each(|path| no_address(path, "--to"))?;
         let progress = Progress::new("documents");
         let export =
             |out: &mut dyn Write| database.detector.export(name, out, &mut |count| progress.reached(count));
@@ -115,21 +117,32 @@ fn to_file(
 pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     let mut problems = Problems::default();
     let mut done = Imported::default();
+    let libraries = match args.from {
+        Some(Form::CmsRedis) => args.libraries()?,
+        None => {
+            args.inputs.iter().try_for_each(|path| no_address(path, "--from"))?;
+            if args.inputs.iter().all(|path| path.as_os_str() != "-" && !path.exists()) {
+                args.inputs
+                    .iter()
+                    .filter_map(|path| input::open_export(path).err())
+                    .for_each(|error| problems.report(&error));
+                return Ok(problems.exit(0));
+            }
+            Vec::new()
+        }
+    };
     db::with(&args.db, "import", true, |database| {
         let usual = args.from.map_or(recipe::DEFAULT, |Form::CmsRedis| cms::RECIPE);
-        if let (Some(Form::CmsRedis), Some(asked)) = (args.from, &args.settings.recipe) {
-            // Before a collection is made that would have to be thrown away.
-            cms::must_fit(&args.settings.name.collection, &Recipe::open(asked)?)?;
-        }
         let collection = database.collection_for(&args.settings, usual)?;
-        for path in &args.inputs {
-            if args.from == Some(Form::CmsRedis) {
-                let Imported { kept, made, bad } =
-                    cms::import(&collection, &path.to_string_lossy(), &args.cms, &mut problems)?;
-                (done.kept, done.made, done.bad) = (done.kept + kept, done.made + made, done.bad + bad);
-                continue;
-            }
-            import_one(&collection, path, &mut problems, &mut done)?;
+        for (library, address) in &libraries {
+            let Imported { kept, made, bad } =
+                cms::import(&collection, (library, address), &args.cms, &mut problems)?;
+            (done.kept, done.made, done.bad) = (done.kept + kept, done.made + made, done.bad + bad);
+        }
+        if libraries.is_empty() {
+            args.inputs
+                .iter()
+                .try_for_each(|path| import_one(&collection, path, &mut problems, &mut done))?;
         }
         Ok(())
     })?;
@@ -144,6 +157,32 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     }
     out.flush()?;
     Ok(problems.exit(kept + made + bad))
+}
+
+impl ImportArgs {
+    /// The libraries that are to be taken over, with their addresses: opened before a database is made that would stay behind empty.
+    fn libraries(&self) -> Result<Vec<(Library, String)>, Failure> {
+        if let Some(asked) = &self.settings.recipe {
+            cms::must_fit(&self.settings.name.collection, &Recipe::open(asked)?)?;
+        }
+        let open = |path: &PathBuf| {
+            let address = path.to_string_lossy().into_owned();
+            Ok((cms::open(&address, &self.cms)?, address))
+        };
+        self.inputs.iter().map(open).collect()
+    }
+}
+
+/// Refuses an address where a file is meant; what is forgotten is the form.
+fn no_address(path: &Path, flag: &str) -> Result<(), Failure> {
+    let name = path.to_string_lossy();
+    if !name.contains("://") {
+        return Ok(());
+    }
+    let shown = db::without_password(&name);
+    Err(Failure::Input(format!(
+        "{shown}: this is an address and no file; for the library of a CMS give {flag} cms-redis too"
+    )))
 }
 
 fn import_one(

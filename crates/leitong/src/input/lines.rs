@@ -9,7 +9,7 @@ pub(crate) enum LineError {
     #[error("the line is longer than {0} MiB; split the text, or raise --max-text")]
     TooLong(u64),
     #[error(
-        "byte {0} of the line is not valid UTF-8; convert it (iconv -f gb18030 -t utf-8), or name the file instead of piping it: the encoding of files is detected"
+        "byte {0} of the line is not valid UTF-8; convert it (iconv -f gb18030 -t utf-8): only of plain files, HTML and the like is the encoding detected"
     )]
     Encoding(usize),
     #[error("reading failed: {0}; the rest of this input is lost")]

@@ -18,6 +18,9 @@ pub(super) fn separated(input: Box<dyn Read>, separator: u8, name: &str, options
         Ok(header) => header.clone(),
         Err(error) => return one_error(place, format!("the header cannot be read: {error}")),
     };
+    if let Err(why) = is_end(header.iter().map(str::as_bytes)) {
+        return one_error(place, why.to_owned());
+    }
     let column = |field: &str| header.iter().position(|name| name.trim_start_matches('\u{feff}') == field);
     let Some(text) = column(&options.text) else {
         let known = header.iter().collect::<Vec<_>>().join(", ");
@@ -40,6 +43,14 @@ pub(super) fn separated(input: Box<dyn Read>, separator: u8, name: &str, options
             Ok(false) => None,
             Ok(true) => {
                 let line = record.position().map_or(0, csv::Position::line);
+                match is_end(record.iter().map(str::as_bytes)) {
+                    Ok(true) => return None,
+                    Ok(false) => {}
+                    Err(why) => {
+                        broken = true;
+                        return Some(Err(InputError::new(Place::line(&name, line), why)));
+                    }
+                }
                 let value = |column: Option<usize>| {
                     column.and_then(|at| record.get(at)).unwrap_or_default().to_owned()
                 };
@@ -67,22 +78,45 @@ pub(super) fn separated(input: Box<dyn Read>, separator: u8, name: &str, options
     }))
 }
 
-/// Ends a stream with an error when no line break comes for too long, so that one record cannot fill the memory.
+/// Ends a stream with an error when no line break comes for too long, so that one record cannot fill the memory; and every other
+/// with a record of its own, which a quote that is never closed takes in.
 pub(super) struct LineGuard {
     input: Box<dyn Read>,
     since_newline: u64,
     limit: u64,
+    /// What is still to come of the last record.
+    end: &'static [u8],
+}
+
+/// The record behind the last, on a line of its own.
+const END: &[u8] = b"\n\0the table ends here\0\n";
+
+/// Whether a record is the one behind the last. An error if it was taken for a part of another.
+pub(super) fn is_end<'r>(mut cells: impl Iterator<Item = &'r [u8]>) -> Result<bool, &'static str> {
+    let (first, last) = (cells.next(), cells.last());
+    if first.is_some_and(|cell| cell == END.trim_ascii()) {
+        return Ok(true);
+    }
+    match last.or(first) {
+        Some(cell) if cell.ends_with(END) => Err(
+            "a quote is opened here and never closed, so that everything behind it belongs to one value; close it",
+        ),
+        _ => Ok(false),
+    }
 }
 
 impl LineGuard {
     pub(super) fn new(input: Box<dyn Read>, limit: u64) -> Self {
-        Self { input, since_newline: 0, limit }
+        Self { input, since_newline: 0, limit, end: END }
     }
 }
 
 impl Read for LineGuard {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.input.read(buffer)?;
+        let count = match self.input.read(buffer)? {
+            0 => self.end.read(buffer)?,
+            count => count,
+        };
         match buffer[..count].iter().rposition(|&byte| byte == b'\n') {
             Some(at) => self.since_newline = (count - at) as u64,
             None => self.since_newline += count as u64,
@@ -94,12 +128,21 @@ impl Read for LineGuard {
     }
 }
 
+/// What is said of a file that is no Parquet file, or no whole one.
+pub(super) fn damaged(error: &dyn std::fmt::Display) -> String {
+    format!("not a readable Parquet file ({error}); fetch or write it again")
+}
+
+/// The same of a row, behind which no other can be read.
+pub(super) fn damaged_from_here(error: &dyn std::fmt::Display) -> String {
+    // Some errors hold a whole value, byte by byte.
+    let why: String = error.to_string().chars().take(120).collect();
+    format!("not a readable Parquet file from this row on, the rest is lost ({why}); fetch or write it again")
+}
+
 /// The rows of a Parquet file.
 pub(super) fn parquet(file: File, path: &Path, options: &Options) -> Items {
     let name = path.display().to_string();
-    let damaged = |error: &dyn std::fmt::Display| {
-        format!("not a readable Parquet file ({error}); fetch or write it again")
-    };
     let reader = match SerializedFileReader::new(file) {
         Ok(reader) => reader,
         Err(error) => return one_error(Place::file(path), damaged(&error)),
@@ -114,7 +157,7 @@ pub(super) fn parquet(file: File, path: &Path, options: &Options) -> Items {
     let options = options.clone();
     let rows = reader.into_iter().zip(1..).map(move |(row, number)| {
         let place = Place { file: format!("{name}, row {number}"), line: None };
-        let row = row.map_err(|error| InputError::new(place.clone(), damaged(&error)))?;
+        let row = row.map_err(|error| InputError::new(place.clone(), damaged_from_here(&error)))?;
         let value = |field: &str| column(&row, field).unwrap_or_default();
         let fields = Fields {
             title: value("title"),

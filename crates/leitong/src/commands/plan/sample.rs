@@ -20,6 +20,8 @@ const PLACES: u64 = 8;
 /// Reads that are timed, and the bytes of a list that are read at once.
 const READS: u64 = 10_000;
 const LISTED: usize = 128;
+/// Records that cannot be used of which each is told.
+pub(super) const SHOWN: u64 = 10;
 /// Pairs whose evidence is timed.
 const TIMED: usize = 256;
 
@@ -50,7 +52,9 @@ pub(super) struct Sample {
     pub(super) listed: u64,
     pub(super) lists: u64,
     pub(super) reading: f64,
-    /// Why the rest of a file cannot be read.
+    /// Records of the sample that cannot be used.
+    pub(super) bad: u64,
+    /// Why the rest of a file cannot be read, or one of the first of these.
     pub(super) broken: Vec<InputError>,
 }
 
@@ -156,7 +160,11 @@ impl Sample {
                 match read {
                     Read::Document(doc) => documents.push(inputs.incoming(piece.number, doc)),
                     Read::Broken(error) => self.broken.push(error),
-                    Read::Bad(_) => {}
+                    Read::Bad(error) if self.bad < SHOWN => {
+                        self.bad += 1;
+                        self.broken.push(error);
+                    }
+                    Read::Bad(_) => self.bad += 1,
                 }
             }
             texts += documents.iter().map(|document| document.text.len() as u64).sum::<u64>();
@@ -222,8 +230,9 @@ fn time_reading(file: &File, length: u64) -> Result<f64, Failure> {
     let Some(most) = length.checked_sub(LISTED as u64) else { return Ok(0.0) };
     let begun = Instant::now();
     for read in 0..READS {
-        // Far from the one before.
-        file.read_exact_at(&mut bytes, (read * (most / 3 + 1)) % (most + 1))?;
+        // All over the file.
+        let place = (read.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16) % (most + 1);
+        file.read_exact_at(&mut bytes, place)?;
     }
     Ok(begun.elapsed().as_secs_f64() / READS as f64)
 }

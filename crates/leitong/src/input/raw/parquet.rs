@@ -3,7 +3,7 @@
 use super::{Read, Record, Source, Take, Wanted};
 use crate::input::InputError;
 use crate::input::records::{self, Values};
-use crate::input::table::{cell, column};
+use crate::input::table::{cell, column, damaged, damaged_from_here};
 use crate::output::Failure;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Row;
@@ -16,10 +16,6 @@ pub(crate) fn open(source: &Source) -> Result<SerializedFileReader<File>, InputE
     let failed = |message: String| InputError::new(source.whole(), message);
     let file = records::open_file(&source.path).map_err(failed)?;
     SerializedFileReader::new(file).map_err(|error| failed(damaged(&error)))
-}
-
-pub(crate) fn damaged(error: &dyn std::fmt::Display) -> String {
-    format!("not a readable Parquet file ({error}); fetch or write it again")
 }
 
 /// The columns that are wanted, so that the others need not be read.
@@ -49,8 +45,9 @@ pub(super) fn documents(
         let message = format!("there is no column {text:?}; the columns are {known}: name one with --text");
         return Err(InputError::new(source.whole(), message));
     }
-    let broken =
-        |number: u64, error: &dyn std::fmt::Display| InputError::new(source.place(number), damaged(error));
+    let broken = |number: u64, error: &dyn std::fmt::Display| {
+        InputError::new(source.place(number), damaged_from_here(error))
+    };
     let rows = reader.get_row_iter(projection(schema, wanted)).map_err(|error| broken(1, &error))?;
     let (mut batch, mut bytes) = (Vec::new(), 0);
     for (number, row) in (1..).zip(rows) {

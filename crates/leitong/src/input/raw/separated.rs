@@ -3,7 +3,7 @@
 use super::{Read, Record, Shape, Source, Take, Wanted};
 use crate::input::InputError;
 use crate::input::records::{self, Values};
-use crate::input::table::LineGuard;
+use crate::input::table::{LineGuard, is_end};
 use crate::output::Failure;
 use csv::{ByteRecord, StringRecord};
 use serde_json::{Map, Value};
@@ -82,6 +82,7 @@ impl<'s> Table<'s> {
                 return Err(InputError::new(source.place(1), format!("the header cannot be read: {error}")));
             }
         };
+        is_end(header.iter().map(str::as_bytes)).map_err(|why| InputError::new(source.place(1), why))?;
         let text = &wanted.options.text;
         if !header.iter().any(|name| name == text) {
             let known = header.iter().collect::<Vec<_>>().join(", ");
@@ -96,13 +97,15 @@ impl<'s> Table<'s> {
     fn advance(&mut self) -> Result<bool, InputError> {
         let start = self.reader.position().byte();
         self.kept.borrow_mut().let_go(start);
-        self.reader.read_byte_record(&mut self.record).map_err(|error| {
+        let more = self.reader.read_byte_record(&mut self.record).map_err(|error| {
             let line = error.position().map_or(self.reader.position().line(), csv::Position::line);
             let message = format!(
                 "the record cannot be read: {error}; check quotes and encoding (UTF-8), and whether the file is whole"
             );
             InputError::new(self.source.place(line), message)
-        })
+        })?;
+        let is_end = is_end(self.record.iter());
+        Ok(more && !is_end.map_err(|why| InputError::new(self.source.place(self.line()), why))?)
     }
 
     fn line(&self) -> u64 {

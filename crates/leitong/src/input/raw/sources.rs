@@ -74,9 +74,10 @@ impl Source {
         self.name == STDIN && self.spooled
     }
 
-    /// Whether it has to be copied before it can be read: standard input, and Parquet, whose end comes first, compressed.
+    /// Whether it has to be copied before it can be read: standard input, pipes, and Parquet, whose end comes first, compressed.
     pub(crate) fn needs_copy(&self) -> bool {
-        self.path.as_os_str() == "-" || (self.shape == Shape::Parquet && self.is_compressed())
+        let is_pipe = || self.path.metadata().is_ok_and(|file| !file.is_file() && !file.is_dir());
+        self.path.as_os_str() == "-" || (self.shape == Shape::Parquet && self.is_compressed()) || is_pipe()
     }
 
     /// Whether its name says so.

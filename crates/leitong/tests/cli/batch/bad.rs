@@ -186,3 +186,45 @@ fn an_input_that_is_rewritten_while_it_is_read() {
     assert_eq!(run.code, 0, "{}", run.err);
     assert_eq!(room.ids("out.jsonl").len(), 6);
 }
+
+/// What follows a quote that is never closed would be a part of one text, and gone.
+#[test]
+fn a_quote_that_is_never_closed() {
+    let room = Room::new();
+    let (one, two, three) = (text(1), text(2), text(3));
+    for (name, lines) in [
+        ("in.csv", format!("id,text\na,{one}\nb,\"{two}\nc,{three}\n")),
+        ("in.tsv", format!("id\ttext\na\t{one}\nb\t\"{two}\nc\t{three}")),
+    ] {
+        room.write(name, &lines);
+        let output = format!("out-{name}");
+        let run = room.run(&["dedup", name, "-o", &output, "--json"]);
+        assert!(run.err.contains(&format!("{name}, line 3: a quote is opened here")), "{}", run.err);
+        assert_eq!((run.code, run.json()[0]["documents"].as_u64()), (3, Some(1)), "{}", run.out);
+        assert_eq!(
+            room.read(&output),
+            lines.lines().take(2).map(|line| format!("{line}\n")).collect::<String>()
+        );
+        let run = room.run(&["add", name, "--db", &format!("db-{name}"), "--json"]);
+        assert!(run.err.contains(&format!("{name}, line 3: a quote is opened here")), "{}", run.err);
+        assert_eq!((run.code, run.json().len()), (3, 2), "{}", run.out);
+    }
+    room.write("header.csv", "id,\"text\na,b\n");
+    let run = room.run(&["dedup", "header.csv", "-o", "out.csv"]);
+    assert!(run.code == 3 && run.err.contains("header.csv, line 1: a quote is opened here"), "{}", run.err);
+}
+
+#[test]
+fn a_pipe_is_an_input() {
+    let room = Room::new();
+    room.jsonl("in.jsonl", &many(20));
+    let pipe = room.at("pipe.jsonl");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let lines = room.read("in.jsonl");
+    let writing = std::thread::spawn(move || std::fs::write(pipe, lines).unwrap());
+    let run = room.good(&["dedup", "pipe.jsonl", "-o", "out.jsonl"]);
+    writing.join().unwrap();
+    assert!(run.err.contains("20 documents"), "{}", run.err);
+    room.good(&["dedup", "in.jsonl", "-o", "plain.jsonl"]);
+    assert_eq!(room.read("out.jsonl"), room.read("plain.jsonl"));
+}

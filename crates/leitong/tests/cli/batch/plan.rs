@@ -52,3 +52,16 @@ fn what_cannot_be_read_is_an_error() {
         assert_eq!(run.json()[0]["documents"], 30, "the rest is reckoned");
     }
 }
+
+#[test]
+fn records_that_cannot_be_used_are_told() {
+    let room = Room::new();
+    room.jsonl("good.jsonl", &many(30));
+    let bad: String = (0..12).map(|_| "{\n").collect();
+    room.write("in.jsonl", room.read("good.jsonl") + &bad);
+    let run = room.run(&["plan", "in.jsonl", "--json"]);
+    assert_eq!((run.code, run.json()[0]["documents"].as_u64()), (3, Some(30)), "{}", run.out);
+    assert!(run.err.contains("in.jsonl, line 31: ") && run.err.contains("and 2 more"), "{}", run.err);
+    room.write("empty.jsonl", "");
+    room.good(&["plan", "empty.jsonl"]);
+}

@@ -168,3 +168,27 @@ fn a_closed_pipe_is_success() {
     let run = room.run(&["check", "-", "--json"], text(7));
     assert_eq!(matched(&run.json()[0]), ["d7"]);
 }
+
+/// A mistake leaves no database behind, whose recipe would then be that of the mistake.
+#[test]
+fn a_failed_import_leaves_nothing() {
+    let room = Room::new();
+    let closed = "redis://:secret@127.0.0.1:1";
+    room.write("in.jsonl", "");
+    for (arguments, why) in [
+        (&["import", "missing.jsonl", "--db", "new"][..], "no such file"),
+        (&["import", "--from", "cms-redis", closed, "--db", "new"], "does not answer"),
+        (&["import", "--from", "cms-redis", "in.jsonl", "--db", "new"], "in.jsonl"),
+        (&["import", closed, "--db", "new"], "give --from cms-redis too"),
+    ] {
+        let run = leitong_in(room.path(), arguments, "");
+        assert_eq!(run.code, 3, "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(why) && !run.err.contains("secret"), "{arguments:?}: {}", run.err);
+        assert!(!room.path().join("new").exists(), "{arguments:?}");
+    }
+    room.jsonl("one.jsonl", &[document("a", 1)]);
+    room.good(&["add", "one.jsonl"]);
+    let run = leitong_in(room.path(), &["export", "--db", "db", "-o", closed], "");
+    assert!(run.code == 3 && run.err.contains("give --to cms-redis too"), "{}", run.err);
+    assert!(!run.err.contains("secret"), "{}", run.err);
+}

@@ -282,8 +282,8 @@ fn the_keys_of_a_cms() {
     // Fingerprints that are made in another way do not stand beside theirs.
     good(&["add", "all.jsonl", "--db", "ours"]);
     for (arguments, name) in [
-        (&["import", "--from", "cms-redis", &address, "--db", "ours"][..], "import"),
-        (&["export", "--db", "ours", "--to", "cms-redis", "-o", &address], "export"),
+        (&["import", "--from", "cms-redis", &with_password, "--db", "ours"][..], "import"),
+        (&["export", "--db", "ours", "--to", "cms-redis", "-o", &with_password], "export"),
     ] {
         let run = leitong_in(room.path(), arguments, "");
         assert_eq!(run.code, 3, "{name}: {}", run.err);

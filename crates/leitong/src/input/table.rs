@@ -18,7 +18,7 @@ pub(super) fn separated(input: Box<dyn Read>, separator: u8, name: &str, options
         Ok(header) => header.clone(),
         Err(error) => return one_error(place, format!("the header cannot be read: {error}")),
     };
-    if let Err(why) = is_end(header.iter().map(str::as_bytes)) {
+    if let Some(why) = no_header(header.iter().map(str::as_bytes)) {
         return one_error(place, why.to_owned());
     }
     let column = |field: &str| header.iter().position(|name| name.trim_start_matches('\u{feff}') == field);
@@ -102,6 +102,15 @@ pub(super) fn is_end<'r>(mut cells: impl Iterator<Item = &'r [u8]>) -> Result<bo
             "a quote is opened here and never closed, so that everything behind it belongs to one value; close it",
         ),
         _ => Ok(false),
+    }
+}
+
+/// Why a table cannot be read that begins like this.
+pub(super) fn no_header<'r>(cells: impl Iterator<Item = &'r [u8]>) -> Option<&'static str> {
+    match is_end(cells) {
+        Ok(true) => Some("the file is empty; a table begins with the names of its columns"),
+        Ok(false) => None,
+        Err(why) => Some(why),
     }
 }
 

@@ -56,8 +56,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let forecast = Forecast::of(&sample, args.batch.memory());
     work.remove();
     sample.broken.iter().for_each(|error| output::complain(error));
-    if let Some(more @ 1..) = sample.bad.checked_sub(sample::SHOWN) {
-        output::complain(&format!("and {more} more in the sample"));
+    if sample.untold > 0 {
+        let records = size::count(sample.untold, "record", "records");
+        output::complain(&format!("{records} more in the sample cannot be used"));
     }
     if sample.documents == 0 && (!bad.is_empty() || !sample.broken.is_empty()) {
         return Err(Failure::Input("no document could be read, so there is nothing to reckon from".into()));
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     if is_short {
         output::warn(&"there is less room than that; name a folder on another disk with --work");
     }
-    let is_whole = bad.is_empty() && sample.broken.is_empty();
+    let is_whole = bad.is_empty() && sample.broken.is_empty() && sample.untold == 0;
     Ok(if is_whole { Exit::Fine } else { Exit::BadInput })
 }
 

@@ -20,8 +20,8 @@ const PLACES: u64 = 8;
 /// Reads that are timed, and the bytes of a list that are read at once.
 const READS: u64 = 10_000;
 const LISTED: usize = 128;
-/// Records that cannot be used of which each is told.
-pub(super) const SHOWN: u64 = 10;
+/// Records that cannot be used of which each is told, at most.
+const SHOWN: u64 = 10;
 /// Pairs whose evidence is timed.
 const TIMED: usize = 256;
 
@@ -52,9 +52,10 @@ pub(super) struct Sample {
     pub(super) listed: u64,
     pub(super) lists: u64,
     pub(super) reading: f64,
-    /// Records of the sample that cannot be used.
-    pub(super) bad: u64,
-    /// Why the rest of a file cannot be read, or one of the first of these.
+    /// Records of the sample that cannot be used: those that are told, and others.
+    shown: u64,
+    pub(super) untold: u64,
+    /// Why the rest of a file cannot be read, or a record that is told.
     pub(super) broken: Vec<InputError>,
 }
 
@@ -160,11 +161,12 @@ impl Sample {
                 match read {
                     Read::Document(doc) => documents.push(inputs.incoming(piece.number, doc)),
                     Read::Broken(error) => self.broken.push(error),
-                    Read::Bad(error) if self.bad < SHOWN => {
-                        self.bad += 1;
+                    // In the middle of a file nobody knows the number of a line.
+                    Read::Bad(error) if piece.place == 0 && self.shown < SHOWN => {
+                        self.shown += 1;
                         self.broken.push(error);
                     }
-                    Read::Bad(_) => self.bad += 1,
+                    Read::Bad(_) => self.untold += 1,
                 }
             }
             texts += documents.iter().map(|document| document.text.len() as u64).sum::<u64>();

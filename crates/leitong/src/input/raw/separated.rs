@@ -3,7 +3,7 @@
 use super::{Read, Record, Shape, Source, Take, Wanted};
 use crate::input::InputError;
 use crate::input::records::{self, Values};
-use crate::input::table::{LineGuard, is_end};
+use crate::input::table::{LineGuard, is_end, no_header};
 use crate::output::Failure;
 use csv::{ByteRecord, StringRecord};
 use serde_json::{Map, Value};
@@ -82,7 +82,9 @@ impl<'s> Table<'s> {
                 return Err(InputError::new(source.place(1), format!("the header cannot be read: {error}")));
             }
         };
-        is_end(header.iter().map(str::as_bytes)).map_err(|why| InputError::new(source.place(1), why))?;
+        if let Some(why) = no_header(header.iter().map(str::as_bytes)) {
+            return Err(InputError::new(source.place(1), why));
+        }
         let text = &wanted.options.text;
         if !header.iter().any(|name| name == text) {
             let known = header.iter().collect::<Vec<_>>().join(", ");

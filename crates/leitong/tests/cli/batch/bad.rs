@@ -209,6 +209,9 @@ fn a_quote_that_is_never_closed() {
         assert!(run.err.contains(&format!("{name}, line 3: a quote is opened here")), "{}", run.err);
         assert_eq!((run.code, run.json().len()), (3, 2), "{}", run.out);
     }
+    room.write("empty.csv", "");
+    let run = room.run(&["dedup", "empty.csv", "-o", "out.csv"]);
+    assert!(run.code == 3 && run.err.contains("empty.csv, line 1: the file is empty"), "{}", run.err);
     room.write("header.csv", "id,\"text\na,b\n");
     let run = room.run(&["dedup", "header.csv", "-o", "out.csv"]);
     assert!(run.code == 3 && run.err.contains("header.csv, line 1: a quote is opened here"), "{}", run.err);

@@ -61,7 +61,7 @@ fn records_that_cannot_be_used_are_told() {
     room.write("in.jsonl", room.read("good.jsonl") + &bad);
     let run = room.run(&["plan", "in.jsonl", "--json"]);
     assert_eq!((run.code, run.json()[0]["documents"].as_u64()), (3, Some(30)), "{}", run.out);
-    assert!(run.err.contains("in.jsonl, line 31: ") && run.err.contains("and 2 more"), "{}", run.err);
+    assert!(run.err.contains("in.jsonl, line 31: ") && run.err.contains("2 records more"), "{}", run.err);
     room.write("empty.jsonl", "");
     room.good(&["plan", "empty.jsonl"]);
 }
